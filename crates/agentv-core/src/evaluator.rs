@@ -1,0 +1,128 @@
+//! Who grades: the [`Evaluator`] trait, what it may look at and what it says.
+
+use crate::{CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, Weight};
+use agentv_wire::{EvaluatorResult, FailureKind, Usage, VerdictWord};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+
+/// Grades one answer. A bad answer is a low [`Verdict`]; `Err` means that the grading itself went wrong.
+#[async_trait]
+pub trait Evaluator: fmt::Debug + Send + Sync {
+    async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError>;
+}
+
+/// All that an evaluator may look at. What is not in here, none can use.
+#[derive(Debug, Clone, Copy)]
+pub struct EvalContext<'a> {
+    pub case: &'a EvalCase,
+    pub candidate: &'a Candidate,
+    /// The question exactly as it was sent, role markers included.
+    pub question: &'a str,
+    pub targets: &'a dyn Targets,
+    pub call: &'a CallContext,
+}
+
+/// The models a grader may ask. Built on first use, so that an unused judge needs no key.
+pub trait Targets: fmt::Debug + Send + Sync {
+    /// The target that judges: `judge_target`, else the candidate's own.
+    fn judge(&self) -> Result<Arc<dyn Provider>, EvaluatorError>;
+    fn named(&self, name: &str) -> Result<Arc<dyn Provider>, EvaluatorError>;
+    fn names(&self) -> Vec<&str>;
+}
+
+/// An evaluator in its place in a case.
+#[derive(Debug, Clone)]
+pub struct EvaluatorEntry {
+    pub name: EvaluatorName,
+    /// The `type` it has in files and records.
+    pub kind: &'static str,
+    pub weight: Weight,
+    pub required: Required,
+    pub evaluator: Arc<dyn Evaluator>,
+}
+
+/// Whether a case can pass without this evaluator.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Required {
+    No,
+    /// It must reach the suite's pass score.
+    ToPass,
+    /// It must reach this score.
+    AtLeast(Score),
+}
+
+/// What an evaluator found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    pub score: Score,
+    pub hits: Vec<String>,
+    pub misses: Vec<String>,
+    pub reasoning: Option<String>,
+    /// A word that says something else than the score would.
+    pub word: Option<VerdictWord>,
+    pub details: Option<Value>,
+    /// What was asked or run, for the record.
+    pub request: Option<Value>,
+    /// The members of a composite.
+    pub members: Option<Vec<EvaluatorResult>>,
+    pub usage: Option<Usage>,
+}
+
+impl Verdict {
+    /// A bare score.
+    pub fn of(score: Score) -> Self {
+        Self {
+            score,
+            hits: Vec::new(),
+            misses: Vec::new(),
+            reasoning: None,
+            word: None,
+            details: None,
+            request: None,
+            members: None,
+            usage: None,
+        }
+    }
+
+    /// Full marks, for this reason.
+    pub fn hit(text: impl Into<String>) -> Self {
+        Self { hits: vec![text.into()], ..Self::of(Score::ONE) }
+    }
+
+    /// No marks, for this reason.
+    pub fn miss(text: impl Into<String>) -> Self {
+        Self { misses: vec![text.into()], ..Self::of(Score::ZERO) }
+    }
+
+    #[must_use]
+    pub fn because(mut self, reasoning: impl Into<String>) -> Self {
+        self.reasoning = Some(reasoning.into());
+        self
+    }
+}
+
+/// Why there is no verdict. The record shows score 0 and this text; see [`crate::record`].
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct EvaluatorError {
+    pub kind: FailureKind,
+    pub message: String,
+    /// The text of the miss, where it is not the usual `Evaluator '<name>' failed: <message>`.
+    pub miss: Option<String>,
+    /// What was asked or run, for the record.
+    pub request: Option<Box<Value>>,
+}
+
+impl EvaluatorError {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), miss: None, request: None }
+    }
+
+    #[must_use]
+    pub fn with_request(mut self, request: Value) -> Self {
+        self.request = Some(Box::new(request));
+        self
+    }
+}

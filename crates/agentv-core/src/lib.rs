@@ -1,0 +1,35 @@
+//! AgentV's vocabulary and rules, in the order in which the data passes through them: a suite has cases; a case becomes a
+//! prompt; a provider answers it; the answer is a candidate with a trace and metrics; evaluators grade it; the verdicts
+//! become a score and a record.
+//!
+//! Nothing here opens a file, a socket or a process, reads the environment or looks at a clock. Plug-ins from outside
+//! need only this crate: [`Provider`] and [`Evaluator`].
+
+pub mod id;
+pub mod suite;
+
+pub mod prompt;
+
+pub mod call;
+pub mod provider;
+
+pub mod candidate;
+pub mod metrics;
+pub mod trace;
+
+pub mod evaluator;
+pub mod score;
+
+pub mod event;
+pub mod record;
+
+pub use call::{CallContext, Log, LogLevel};
+pub use candidate::Candidate;
+pub use evaluator::{EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Targets, Verdict};
+pub use event::RunEvent;
+pub use id::{EvalId, EvaluatorName, TargetName};
+pub use provider::{
+    BatchProvider, PromptMode, Provider, ProviderError, ProviderInfo, Request, Response,
+};
+pub use score::{Score, Weight};
+pub use suite::{EvalCase, Suite};

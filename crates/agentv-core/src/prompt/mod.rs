@@ -1,0 +1,7 @@
+//! Case → request: what is sent, for models and for agents.
+
+mod build;
+pub mod placeholder;
+pub mod preread;
+
+pub use build::build;

@@ -1,0 +1,151 @@
+//! `{PROMPT}` and its kin in command templates: parsed once, rendered per case, never expanded twice.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A value that a command template can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Placeholder {
+    Prompt,
+    Guidelines,
+    EvalId,
+    Attempt,
+    Files,
+    OutputFile,
+}
+
+impl Placeholder {
+    /// Each with its name, in the order of the documentation.
+    pub const ALL: [(Self, &'static str); 6] = [
+        (Self::Prompt, "PROMPT"),
+        (Self::Guidelines, "GUIDELINES"),
+        (Self::EvalId, "EVAL_ID"),
+        (Self::Attempt, "ATTEMPT"),
+        (Self::Files, "FILES"),
+        (Self::OutputFile, "OUTPUT_FILE"),
+    ];
+
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(placeholder, _)| *placeholder)
+    }
+}
+
+/// A command template, taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Value(Placeholder),
+}
+
+/// A template asks for something that nobody can give.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unsupported placeholder `{{{name}}}`")]
+pub struct UnknownPlaceholder {
+    pub name: String,
+}
+
+impl Template {
+    /// Only `{UPPER_CASE}` is a placeholder; every other brace is the user's own, and `${NAME}` is the shell's.
+    pub fn parse(text: &str) -> Result<Self, UnknownPlaceholder> {
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        let mut plain = String::new();
+        while let Some(open) = rest.find('{') {
+            let after = &rest[open + 1..];
+            let length =
+                after.bytes().take_while(|byte| byte.is_ascii_uppercase() || *byte == b'_').count();
+            if length == 0 || after.as_bytes().get(length) != Some(&b'}') {
+                plain.push_str(&rest[..=open]);
+                rest = after;
+                continue;
+            }
+            let name = &after[..length];
+            let Some(placeholder) = Placeholder::of(name) else {
+                if rest[..open].ends_with('$') {
+                    plain.push_str(&rest[..=open]);
+                    rest = after;
+                    continue;
+                }
+                return Err(UnknownPlaceholder { name: name.to_owned() });
+            };
+            plain.push_str(&rest[..open]);
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(Piece::Value(placeholder));
+            rest = &after[length + 1..];
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        Ok(Self { pieces })
+    }
+
+    pub fn asks_for(&self, placeholder: Placeholder) -> bool {
+        self.pieces.contains(&Piece::Value(placeholder))
+    }
+
+    /// Puts the values in, exactly as `value` gives them.
+    pub fn render<'v>(&self, value: impl Fn(Placeholder) -> Cow<'v, str>) -> String {
+        let mut text = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(plain) => text.push_str(plain),
+                Piece::Value(placeholder) => text.push_str(&value(*placeholder)),
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Display for Placeholder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Self::ALL
+            .iter()
+            .find(|(placeholder, _)| placeholder == self)
+            .map_or("", |(_, name)| name);
+        write!(f, "{{{name}}}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(template: &str, expected: &str) {
+        let rendered = Template::parse(template).unwrap().render(|placeholder| match placeholder {
+            Placeholder::Prompt => "{ATTEMPT}".into(),
+            other => format!("<{other}>").into(),
+        });
+        assert_eq!(rendered, expected);
+    }
+
+    #[test]
+    fn values_are_not_expanded_again() {
+        check("run {PROMPT} {EVAL_ID}", "run {ATTEMPT} <{EVAL_ID}>");
+    }
+
+    #[test]
+    fn other_braces_are_left_alone() {
+        check(
+            "awk '{print $1}' ${HOME} {} {path} { PROMPT } {{PROMPT}}",
+            "awk '{print $1}' ${HOME} {} {path} { PROMPT } {{ATTEMPT}}",
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_refused() {
+        assert_eq!(Template::parse("x {FOO}").unwrap_err().name, "FOO");
+        assert_eq!(
+            Template::parse("{EVAL_FILE}").unwrap_err().to_string(),
+            "unsupported placeholder `{EVAL_FILE}`"
+        );
+    }
+}

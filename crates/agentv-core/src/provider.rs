@@ -1,0 +1,214 @@
+//! Who answers: the [`Provider`] trait, what goes in and what comes out.
+
+use crate::{CallContext, EvalId};
+use agentv_wire::{Object, OutputMessage, TokenUsage, TraceEvent};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A backend that can answer a prompt: a model over HTTP, an agent CLI, a command. One call is one try.
+#[async_trait]
+pub trait Provider: fmt::Debug + Send + Sync {
+    /// Asks once. Comes back soon after `cx.cancel`, leaving nothing behind.
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError>;
+
+    fn info(&self) -> ProviderInfo;
+
+    /// Runs once before the first request, e.g. a health check.
+    async fn prepare(&self, _cx: &CallContext) -> Result<(), ProviderError> {
+        Ok(())
+    }
+
+    /// The batch door, for backends which have one.
+    fn batch(&self) -> Option<&dyn BatchProvider> {
+        None
+    }
+}
+
+/// Answers many requests with one call.
+#[async_trait]
+pub trait BatchProvider: Send + Sync {
+    /// One response for each request, in the order given.
+    async fn invoke_batch(
+        &self,
+        requests: &[Request],
+        cx: &CallContext,
+    ) -> Result<Vec<Response>, ProviderError>;
+}
+
+/// What is known of a kind of provider before it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderInfo {
+    /// Its first name in `targets.yaml`.
+    pub kind: &'static str,
+    pub prompt_mode: PromptMode,
+    /// Under which key a record keeps the request.
+    pub recorded_as: RecordedAs,
+}
+
+/// How files reach the answerer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptMode {
+    /// A model: contents are part of the prompt.
+    Model,
+    /// An agent: it can read files, so the prompt names them.
+    Agent,
+}
+
+/// Under which key a record keeps the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordedAs {
+    /// `lm_provider_request`
+    Model,
+    /// `agent_provider_request`
+    Agent,
+}
+
+/// One question, ready to be sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    pub eval_id: String,
+    /// From 0; more after a timeout.
+    pub attempt: u32,
+    /// The prompt as one text, with role markers if there is more than one voice.
+    pub question: String,
+    /// The guideline files' contents, or empty.
+    pub guidelines: String,
+    /// The prompt as a conversation, where there is more than one voice.
+    pub chat: Option<Vec<ChatMessage>>,
+    /// Set by graders, which bring their own rules.
+    pub system_prompt: Option<String>,
+    pub guideline_paths: Vec<PathBuf>,
+    /// Files that belong to the question, without the guidelines.
+    pub file_paths: Vec<PathBuf>,
+}
+
+impl Request {
+    /// A bare question that belongs to no case's input, as graders ask it.
+    pub fn plain(eval_id: &EvalId, question: String) -> Self {
+        Self {
+            eval_id: eval_id.as_str().to_owned(),
+            attempt: 0,
+            question,
+            guidelines: String::new(),
+            chat: None,
+            system_prompt: None,
+            guideline_paths: Vec::new(),
+            file_paths: Vec::new(),
+        }
+    }
+
+    /// Every file the answerer may want to see, guidelines first.
+    pub fn input_files(&self) -> impl Iterator<Item = &PathBuf> {
+        self.guideline_paths.iter().chain(&self.file_paths)
+    }
+}
+
+/// One turn of a conversation that is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatMessage {
+    /// `system`, `user` or `assistant`.
+    pub role: String,
+    pub content: String,
+}
+
+/// What came back. Kept in journals and caches, so it can be written and read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Response {
+    /// An answer that is only text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The conversation with its tool calls, if the provider tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages: Option<Vec<OutputMessage>>,
+    /// A trace that the provider gives by itself. Deprecated: `messages` say more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<TraceEvent>>,
+    #[serde(default)]
+    pub reported: Reported,
+    /// For the record's `provider_metadata`.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub metadata: Object,
+    /// There is an answer to grade, and yet something went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Response {
+    /// An answer that is only text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: Some(text.into()), ..Self::default() }
+    }
+}
+
+/// What a provider says that the answer cost; checked by [`crate::metrics::reported`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reported {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<TokenUsage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
+}
+
+/// Why there is no answer. The kind is for deciding, the text for people.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ProviderError {
+    pub kind: ProviderErrorKind,
+    pub message: String,
+    /// For the record's `provider_metadata`: exit code, log file, …
+    pub metadata: Object,
+}
+
+/// What kind of failure, as far as anybody decides on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderErrorKind {
+    /// Took too long; worth another attempt.
+    Timeout,
+    /// The user stopped the run.
+    Cancelled,
+    /// Anything else that will not get better by asking again.
+    Failed,
+}
+
+impl ProviderError {
+    pub fn new(kind: ProviderErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), metadata: Object::new() }
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(ProviderErrorKind::Failed, message)
+    }
+
+    pub fn cancelled() -> Self {
+        Self::new(ProviderErrorKind::Cancelled, "the run was stopped before the answer came")
+    }
+
+    /// `what` timed out after this long.
+    pub fn timed_out(what: &str, after: Duration) -> Self {
+        Self::new(ProviderErrorKind::Timeout, format!("{what} timed out after {}", seconds(after)))
+    }
+
+    /// Adds a fact for the record.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
+        self
+    }
+
+    pub fn is_timeout(&self) -> bool {
+        self.kind == ProviderErrorKind::Timeout
+    }
+}
+
+/// A time limit as a person writes it: whole seconds rounded up, or milliseconds below one second.
+pub fn seconds(limit: Duration) -> String {
+    if limit < Duration::from_secs(1) {
+        return format!("{}ms", limit.as_millis());
+    }
+    format!("{}s", limit.as_secs() + u64::from(limit.subsec_nanos() > 0))
+}

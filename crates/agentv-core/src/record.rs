@@ -1,0 +1,186 @@
+//! Verdicts → record. The only place where a failed grading becomes a zero and a failed call becomes a record.
+
+use crate::evaluator::Required;
+use crate::provider::{ProviderInfo, RecordedAs};
+use crate::score::aggregate;
+use crate::{
+    Candidate, EvalCase, EvaluatorEntry, EvaluatorError, ProviderError, Request, Score, Verdict,
+};
+use agentv_wire::{
+    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, Object, ResultRecord, Status, VerdictWord,
+};
+use serde_json::{Value, json};
+
+/// Who was asked what.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    pub request: &'a Request,
+    pub provider: ProviderInfo,
+    /// The target's name, as the record shows it.
+    pub target: &'a str,
+}
+
+/// One evaluator of the case and what it found.
+#[derive(Debug)]
+pub struct Graded<'a> {
+    pub entry: &'a EvaluatorEntry,
+    pub outcome: Result<Verdict, EvaluatorError>,
+}
+
+/// The record of a case that was answered.
+pub fn graded(
+    case: &EvalCase,
+    asked: Asked<'_>,
+    candidate: Candidate,
+    graded: Vec<Graded<'_>>,
+    now: String,
+) -> ResultRecord {
+    let failed_required = failed_required(case, &graded);
+    let mut results: Vec<EvaluatorResult> = graded.into_iter().map(evaluator_result).collect();
+    let score = aggregate(results.iter().map(|result| {
+        let weight = crate::Weight::new(result.weight).unwrap_or(crate::Weight::ONE);
+        (Score::clamped(result.score), weight)
+    }));
+    let passes =
+        score >= case.suite.pass_score && failed_required.is_empty() && candidate.error.is_none();
+    ResultRecord {
+        score: score.value(),
+        status: if passes { Status::Pass } else { Status::Fail },
+        hits: results.iter().flat_map(|result| result.hits.iter().cloned()).collect(),
+        misses: results.iter().flat_map(|result| result.misses.iter().cloned()).collect(),
+        candidate_answer: candidate.answer,
+        reasoning: reasoning(case, &results),
+        evaluator_provider_request: (!case.evaluators_given)
+            .then(|| {
+                results.first_mut().and_then(|result| result.evaluator_provider_request.take())
+            })
+            .flatten(),
+        evaluator_results: case.evaluators_given.then_some(results),
+        trace_summary: Some(candidate.summary),
+        execution_metrics: candidate.metrics,
+        provider_metadata: candidate.metadata,
+        failed_required,
+        error: candidate.error,
+        ..blank(case, asked, None, now)
+    }
+}
+
+/// The record of a case without an answer.
+pub fn failed(
+    case: &EvalCase,
+    asked: Asked<'_>,
+    error: &ProviderError,
+    now: String,
+) -> ResultRecord {
+    let message = &error.message;
+    ResultRecord {
+        misses: vec![format!("Error: {message}")],
+        candidate_answer: format!("Error occurred: {message}"),
+        provider_metadata: error.metadata.clone(),
+        error: Some(message.clone()),
+        ..blank(case, asked, Some(message), now)
+    }
+}
+
+fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) -> ResultRecord {
+    let request = Some(request(asked, error));
+    let (lm_provider_request, agent_provider_request) = match asked.provider.recorded_as {
+        RecordedAs::Model => (request, None),
+        RecordedAs::Agent => (None, request),
+    };
+    ResultRecord {
+        timestamp: now,
+        eval_id: case.id.as_str().to_owned(),
+        dataset: case.suite.dataset.clone(),
+        conversation_id: case.conversation_id.clone(),
+        score: 0.0,
+        status: Status::Fail,
+        hits: Vec::new(),
+        misses: Vec::new(),
+        candidate_answer: String::new(),
+        target: asked.target.to_owned(),
+        tags: case.tags.clone(),
+        reasoning: None,
+        agent_provider_request,
+        lm_provider_request,
+        evaluator_provider_request: None,
+        evaluator_results: None,
+        trace_summary: None,
+        execution_metrics: ExecutionMetrics::default(),
+        provider_metadata: Object::new(),
+        failed_required: Vec::new(),
+        error: None,
+    }
+}
+
+fn request(asked: Asked<'_>, error: Option<&str>) -> Value {
+    let Request { question, guidelines, chat, guideline_paths, .. } = asked.request;
+    let mut request = match (asked.provider.recorded_as, chat) {
+        (RecordedAs::Agent, _) => {
+            json!({ "question": question, "guideline_paths": guideline_paths })
+        }
+        (RecordedAs::Model, Some(chat)) => json!({ "chat_prompt": chat }),
+        (RecordedAs::Model, None) => json!({ "question": question, "guidelines": guidelines }),
+    };
+    if let Some(error) = error {
+        request["guideline_paths"] = json!(guideline_paths);
+        request["error"] = json!(error);
+    }
+    request
+}
+
+fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
+    let unmet = graded.iter().filter(|Graded { entry, outcome }| {
+        let score = outcome.as_ref().map_or(Score::ZERO, |verdict| verdict.score);
+        match entry.required {
+            Required::No => false,
+            Required::ToPass => score < case.suite.pass_score,
+            Required::AtLeast(bar) => score < bar,
+        }
+    });
+    unmet.map(|graded| graded.entry.name.to_string()).collect()
+}
+
+/// A verdict, or a failed grading, as the record shows it.
+pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResult {
+    let name = entry.name.to_string();
+    let (verdict, error) = match outcome {
+        Ok(verdict) => (verdict, None),
+        Err(error) => {
+            let miss = error
+                .miss
+                .unwrap_or_else(|| format!("Evaluator '{name}' failed: {}", error.message));
+            let verdict = Verdict {
+                word: Some(VerdictWord::Fail),
+                request: error.request.map(|request| *request),
+                ..Verdict::miss(miss).because(error.message.clone())
+            };
+            (verdict, Some(EvaluatorFailure { kind: error.kind, message: error.message }))
+        }
+    };
+    EvaluatorResult {
+        name,
+        kind: entry.kind.to_owned(),
+        score: verdict.score.value(),
+        weight: entry.weight.value(),
+        verdict: verdict.word.unwrap_or_else(|| verdict.score.verdict()),
+        hits: verdict.hits,
+        misses: verdict.misses,
+        reasoning: verdict.reasoning,
+        evaluator_provider_request: verdict.request,
+        evaluator_results: verdict.members,
+        details: verdict.details,
+        error,
+        usage: verdict.usage,
+    }
+}
+
+fn reasoning(case: &EvalCase, results: &[EvaluatorResult]) -> Option<String> {
+    let said = results.iter().filter_map(|result| Some((&result.name, result.reasoning.as_ref()?)));
+    let parts: Vec<String> =
+        said.map(|(name, reasoning)| {
+            if case.evaluators_given { format!("{name}: {reasoning}") } else { reasoning.clone() }
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" | "))
+}

@@ -1,0 +1,107 @@
+//! The environment as a value: the process's variables over those of `.env` files.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// Variables by name. Reading the process's own is the CLI's business; here they are given.
+#[derive(Clone, Default)]
+pub struct Env {
+    process: Arc<BTreeMap<String, String>>,
+    /// What `.env` files add; the process's own variables always win.
+    added: Arc<BTreeMap<String, String>>,
+}
+
+impl Env {
+    pub fn new(process: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self { process: Arc::new(process.into_iter().collect()), added: Arc::default() }
+    }
+
+    /// The same process environment over these additions.
+    #[must_use]
+    pub fn with_added(&self, added: BTreeMap<String, String>) -> Self {
+        let added =
+            added.into_iter().filter(|(name, _)| !self.process.contains_key(name)).collect();
+        Self { process: Arc::clone(&self.process), added: Arc::new(added) }
+    }
+
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.process.get(name).or_else(|| self.added.get(name)).map(String::as_str)
+    }
+
+    /// What a child must be given beyond what it inherits anyway.
+    pub fn added(&self) -> &BTreeMap<String, String> {
+        &self.added
+    }
+
+    /// The variable's value, which must have some text.
+    pub fn require(&self, name: &str) -> Result<&str, EnvError> {
+        match self.get(name) {
+            None => Err(EnvError::NotSet),
+            Some(value) if value.trim().is_empty() => Err(EnvError::Empty),
+            Some(value) => Ok(value),
+        }
+    }
+}
+
+/// Why a variable cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum EnvError {
+    #[error("is not set")]
+    NotSet,
+    #[error("is empty")]
+    Empty,
+}
+
+/// Values may be secrets, so only names are shown.
+impl fmt::Debug for Env {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Env({} variables, {:?} added)",
+            self.process.len(),
+            self.added.keys().collect::<Vec<_>>()
+        )
+    }
+}
+
+/// The name in a value that is `${{ NAME }}` as a whole; other values are literal.
+pub fn variable_reference(text: &str) -> Option<&str> {
+    let name = text.trim().strip_prefix("${{")?.strip_suffix("}}")?.trim();
+    let is_name =
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_name.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        assert_eq!(variable_reference(text), expected);
+    }
+
+    #[test]
+    fn only_a_whole_value_is_a_reference() {
+        check("${{ KEY }}", Some("KEY"));
+        check("  ${{KEY_2}} ", Some("KEY_2"));
+        check("x-${{ KEY }}", None);
+        check("${{ A B }}", None);
+        check("${{ }}", None);
+        check("${KEY}", None);
+    }
+
+    #[test]
+    fn the_process_wins_over_files() {
+        let env = Env::new([("A".to_owned(), "process".to_owned())]);
+        let env = env.with_added(
+            [("A".to_owned(), "file".to_owned()), ("B".to_owned(), " ".to_owned())].into(),
+        );
+        assert_eq!(env.get("A"), Some("process"));
+        assert_eq!(env.added().keys().collect::<Vec<_>>(), ["B"]);
+        assert_eq!(env.require("B"), Err(EnvError::Empty));
+        assert_eq!(env.require("C"), Err(EnvError::NotSet));
+        assert!(!format!("{env:?}").contains("process\""));
+    }
+}

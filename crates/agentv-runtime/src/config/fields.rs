@@ -1,0 +1,450 @@
+//! A bag of keys: both spellings, aliases, types, left-overs, did-you-mean. Read key by key, so that one wrong value does
+//! not hide the next.
+
+use super::env::variable_reference;
+use super::{Cost, Entry, Env, Kind, Node, Note, Notes, Span};
+use serde_json::Value;
+use std::time::Duration;
+
+/// The keys of one mapping while they are read.
+#[derive(Debug)]
+pub struct Fields<'a, 't> {
+    map: &'a [Entry<'t>],
+    span: Span,
+    /// What the mapping is, for messages: "target `gpt`".
+    owner: String,
+    /// What an error in here costs.
+    cost: Cost,
+    /// Which entries were read.
+    taken: Vec<bool>,
+    /// Every key that was asked for, which is every key that exists.
+    known: Vec<&'static str>,
+    notes: &'a mut Notes,
+    env: &'a Env,
+    errors_before: usize,
+}
+
+/// What becomes of keys that nobody asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leftovers {
+    /// A warning each, with the nearest known key.
+    Warn,
+    /// An error each, where the contract says so.
+    Refuse,
+}
+
+impl<'a, 't> Fields<'a, 't> {
+    /// `None`, with a note, if the node is no mapping.
+    pub fn of(
+        node: &'a Node<'t>,
+        owner: impl Into<String>,
+        cost: Cost,
+        notes: &'a mut Notes,
+        env: &'a Env,
+    ) -> Option<Self> {
+        let owner = owner.into();
+        let errors_before = notes.errors();
+        let Some(map) = node.as_map() else {
+            let message =
+                format!("{owner} must be a mapping of keys to values, not {}", node.describe());
+            notes.error("config::type", Some(node.span), message).costs(cost);
+            return None;
+        };
+        let taken = vec![false; map.len()];
+        Some(Self {
+            map,
+            span: node.span,
+            owner,
+            cost,
+            taken,
+            known: Vec::new(),
+            notes,
+            env,
+            errors_before,
+        })
+    }
+
+    pub fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    pub fn env(&self) -> &'a Env {
+        self.env
+    }
+
+    /// The node under a key, in either spelling. `snake_case` wins, and a second spelling is noted.
+    pub fn node(&mut self, key: &'static str) -> Option<&'a Node<'t>> {
+        self.known.push(key);
+        let map = self.map;
+        let mut found: Option<&'a Entry<'t>> = None;
+        for (index, entry) in map.iter().enumerate() {
+            if !same_key(&entry.key, key) {
+                continue;
+            }
+            self.taken[index] = true;
+            let Some(first) = found else {
+                found = Some(entry);
+                continue;
+            };
+            let (wins, loses) = if entry.key == key { (entry, first) } else { (first, entry) };
+            let message =
+                format!("`{}` is ignored, since {} also has `{}`", loses.key, self.owner, wins.key);
+            self.notes
+                .warning("config::twice", Some(loses.key_span), message)
+                .help(format!("remove `{}`", loses.key));
+            found = Some(wins);
+        }
+        found.map(|entry| &entry.value).filter(|node| !node.is_null())
+    }
+
+    /// The node under the first of several names of the same thing.
+    pub fn node_of(&mut self, keys: &[&'static str]) -> Option<&'a Node<'t>> {
+        let mut found = None;
+        for key in keys {
+            let node = self.node(key);
+            found = found.or(node);
+        }
+        found
+    }
+
+    /// A value, if the key is there; a value of the wrong type is noted.
+    pub fn take<T: FromNode>(&mut self, key: &'static str) -> Option<T> {
+        self.take_of(&[key])
+    }
+
+    /// The same for a thing of several names, the best first.
+    pub fn take_of<T: FromNode>(&mut self, keys: &[&'static str]) -> Option<T> {
+        let node = self.node_of(keys)?;
+        self.read(keys[0], node)
+    }
+
+    /// A value that must be there.
+    pub fn need<T: FromNode>(&mut self, key: &'static str) -> Option<T> {
+        self.need_of(&[key])
+    }
+
+    /// The same for a thing of several names, the best first.
+    pub fn need_of<T: FromNode>(&mut self, keys: &[&'static str]) -> Option<T> {
+        let node = self.needed(keys)?;
+        self.read(keys[0], node)
+    }
+
+    fn needed(&mut self, keys: &[&'static str]) -> Option<&'a Node<'t>> {
+        let node = self.node_of(keys);
+        if node.is_none() {
+            let message = format!("{} needs `{}`", self.owner, keys[0]);
+            let span = self.head();
+            self.notes.error("config::missing", Some(span), message).costs(self.cost);
+        }
+        node
+    }
+
+    fn read<T: FromNode>(&mut self, key: &str, node: &Node<'t>) -> Option<T> {
+        match T::from_node(node) {
+            Ok(value) => Some(value),
+            Err(Wrong { expected }) => {
+                let message =
+                    format!("`{key}` of {} must be {expected}, not {}", self.owner, shown(node));
+                self.notes.error("config::type", Some(node.span), message).costs(self.cost);
+                None
+            }
+        }
+    }
+
+    /// Text that may be `${{ NAME }}` as a whole. A variable that is not set, or blank, counts as absent; so does blank text.
+    pub fn env_text(&mut self, keys: &[&'static str]) -> Option<String> {
+        let text: String = self.take_of(keys)?;
+        let text = match variable_reference(&text) {
+            Some(name) => self.env.get(name).unwrap_or_default().trim().to_owned(),
+            None => text.trim().to_owned(),
+        };
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// Text that may be `${{ NAME }}` and must be there and not be blank.
+    pub fn need_env_text(&mut self, keys: &[&'static str]) -> Option<String> {
+        let node = self.needed(keys)?;
+        let text: String = self.read(keys[0], node)?;
+        let owner = &self.owner;
+        let (problem, help) = match variable_reference(&text) {
+            None if !text.trim().is_empty() => return Some(text),
+            None => (format!("`{}` of {owner} must not be empty", keys[0]), None),
+            Some(name) => match self.env.require(name) {
+                Ok(value) => return Some(value.to_owned()),
+                Err(error) => (
+                    format!(
+                        "environment variable `{name}`, required for `{}` of {owner}, {error}",
+                        keys[0]
+                    ),
+                    Some(format!("set `{name}` in the environment or in a `.env` file")),
+                ),
+            },
+        };
+        let note = self.notes.error("config::env", Some(node.span), problem).costs(self.cost);
+        note.help = help;
+        None
+    }
+
+    /// A mapping inside this one. An error in it is an error of this one.
+    pub fn sub(&mut self, keys: &[&'static str]) -> Option<Fields<'_, 't>> {
+        let node = self.node_of(keys)?;
+        let owner = format!("`{}` of {}", keys[0], self.owner);
+        Fields::of(node, owner, self.cost, self.notes, self.env)
+    }
+
+    /// Reads another node as part of this mapping, say an entry of one of its lists.
+    pub fn inside<'s>(
+        &'s mut self,
+        node: &'s Node<'t>,
+        owner: impl Into<String>,
+    ) -> Option<Fields<'s, 't>> {
+        Fields::of(node, owner, self.cost, self.notes, self.env)
+    }
+
+    /// Notes something wrong at a value, or at the mapping if the key is absent.
+    pub fn error(
+        &mut self,
+        code: &'static str,
+        key: &str,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        let span = self.span_of(key);
+        self.error_at(code, span, message)
+    }
+
+    pub fn error_at(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        self.notes.error(code, Some(span), message).costs(self.cost)
+    }
+
+    pub fn warning_at(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        self.notes.warning(code, Some(span), message)
+    }
+
+    /// Where the value of a key stands, in whatever spelling.
+    pub fn span_of(&self, key: &str) -> Span {
+        let entry = self.map.iter().find(|entry| same_key(&entry.key, key));
+        entry.map_or_else(|| self.head(), |entry| entry.value.span)
+    }
+
+    /// The first key, which stands for the whole mapping: a mark under all of its lines would say less.
+    pub fn head(&self) -> Span {
+        self.map.first().map_or(self.span, |entry| entry.key_span)
+    }
+
+    /// Whether anything was wrong since these fields were opened.
+    pub fn failed(&self) -> bool {
+        self.notes.errors() > self.errors_before
+    }
+
+    /// The entries that nobody asked for, as they are written. They count as read from now on.
+    pub fn rest(&mut self) -> Vec<&'a Entry<'t>> {
+        let rest = self
+            .map
+            .iter()
+            .zip(&self.taken)
+            .filter(|(_, taken)| !**taken)
+            .map(|(entry, _)| entry)
+            .collect();
+        self.taken.fill(true);
+        rest
+    }
+
+    /// Notes the keys that nobody asked for.
+    pub fn finish(&mut self, leftovers: Leftovers) {
+        for entry in self.rest() {
+            let message = format!("{} has no key `{}`", self.owner, entry.key);
+            let help = suggestion(&entry.key, self.known.iter().copied()).map_or_else(
+                || format!("known keys: {}", listed(&self.known)),
+                |key| format!("did you mean `{key}`?"),
+            );
+            let note = match leftovers {
+                Leftovers::Warn => {
+                    self.notes.warning("config::unknown-key", Some(entry.key_span), message)
+                }
+                Leftovers::Refuse => self
+                    .notes
+                    .error("config::unknown-key", Some(entry.key_span), message)
+                    .costs(self.cost),
+            };
+            note.help(help);
+        }
+    }
+
+    /// Every key that was asked for so far.
+    pub fn known(&self) -> &[&'static str] {
+        &self.known
+    }
+}
+
+/// A value as a message shows it.
+fn shown(node: &Node<'_>) -> String {
+    match &node.kind {
+        Kind::Null | Kind::List(_) | Kind::Map(_) => node.describe().to_owned(),
+        Kind::Bool(_) | Kind::Number(_) => format!("`{}`", node.to_value()),
+        Kind::Text(text) if text.trim().is_empty() => "empty text".to_owned(),
+        Kind::Text(text) if text.chars().count() <= 40 => format!("the text `{text}`"),
+        Kind::Text(_) => "text".to_owned(),
+    }
+}
+
+fn listed(keys: &[&str]) -> String {
+    let mut keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    keys.dedup();
+    keys.join(", ")
+}
+
+/// `outputFile` is `output_file`.
+fn same_key(written: &str, snake: &str) -> bool {
+    if written == snake {
+        return true;
+    }
+    let mut expected = snake.bytes();
+    for byte in written.bytes() {
+        if byte.is_ascii_uppercase() {
+            if expected.next() != Some(b'_') || expected.next() != Some(byte.to_ascii_lowercase()) {
+                return false;
+            }
+        } else if expected.next() != Some(byte) {
+            return false;
+        }
+    }
+    expected.next().is_none()
+}
+
+/// The known name that was probably meant.
+pub fn suggestion<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    let written = written.to_lowercase().replace('-', "_");
+    let distance =
+        |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase().replace('-', "_"));
+    let near = |name: &str, distance: usize| distance <= 1 + name.chars().count() / 4;
+    known
+        .into_iter()
+        .map(|name| (distance(name), name))
+        .filter(|(distance, name)| near(name, *distance))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// A type that can be read from a node.
+pub trait FromNode: Sized {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong>;
+}
+
+/// What should have been there: "a number from 0 up".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wrong {
+    pub expected: &'static str,
+}
+
+impl FromNode for String {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        node.as_text().map(str::to_owned).ok_or(Wrong { expected: "text" })
+    }
+}
+
+impl FromNode for bool {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        if let Kind::Bool(truth) = node.kind {
+            Ok(truth)
+        } else {
+            Err(Wrong { expected: "`true` or `false`" })
+        }
+    }
+}
+
+impl FromNode for f64 {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        match &node.kind {
+            Kind::Number(number) => number
+                .as_f64()
+                .filter(|n| n.is_finite())
+                .ok_or(Wrong { expected: "a finite number" }),
+            _ => Err(Wrong { expected: "a number" }),
+        }
+    }
+}
+
+impl FromNode for u64 {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        let expected = "a whole number from 0 up";
+        let number = f64::from_node(node).map_err(|_| Wrong { expected })?;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked to be whole and in range"
+        )]
+        if number.fract() == 0.0 && (0.0..9e15).contains(&number) {
+            Ok(number as u64)
+        } else {
+            Err(Wrong { expected })
+        }
+    }
+}
+
+impl FromNode for Value {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        Ok(node.to_value())
+    }
+}
+
+/// Seconds from just above 0, kept in whole milliseconds.
+impl FromNode for Duration {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        let expected = "a number of seconds above 0";
+        let seconds = f64::from_node(node).map_err(|_| Wrong { expected })?;
+        if seconds > 0.0 && seconds < 1e9 {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "checked to be in range"
+            )]
+            return Ok(Duration::from_millis(((seconds * 1000.0).floor() as u64).max(1)));
+        }
+        Err(Wrong { expected })
+    }
+}
+
+impl FromNode for Vec<String> {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        let expected = "a list of texts";
+        let items = node.as_list().ok_or(Wrong { expected })?;
+        items
+            .iter()
+            .map(|item| item.as_text().map(str::to_owned).ok_or(Wrong { expected }))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn camel_case_is_the_same_key() {
+        assert!(same_key("timeout_seconds", "timeout_seconds"));
+        assert!(same_key("timeoutSeconds", "timeout_seconds"));
+        assert!(!same_key("TimeoutSeconds", "timeout_seconds"));
+        assert!(!same_key("timeout", "timeout_seconds"));
+        assert!(!same_key("timeoutSecondsX", "timeout_seconds"));
+    }
+
+    #[test]
+    fn near_misses_are_suggested_and_others_are_not() {
+        assert_eq!(
+            suggestion("comand_template", ["cwd", "command_template"]),
+            Some("command_template")
+        );
+        assert_eq!(suggestion("LLM-judge", ["llm_judge", "code_judge"]), Some("llm_judge"));
+        assert_eq!(suggestion("colour", ["cwd", "command_template"]), None);
+    }
+}

@@ -1,0 +1,15 @@
+//! Values that a person wrote, with their places, and how to read them so that all that is wrong is said at once.
+//!
+//! Loaders, providers and evaluators read their keys through [`Fields`]; nothing here knows any of them.
+
+mod env;
+mod fields;
+mod node;
+mod note;
+mod search;
+
+pub use env::{Env, EnvError, variable_reference};
+pub use fields::{Fields, FromNode, Leftovers, Wrong, suggestion};
+pub use node::{Entry, Kind, Map, Node, Span};
+pub use note::{Cost, Note, Notes, Place};
+pub use search::{FileSearch, Found};

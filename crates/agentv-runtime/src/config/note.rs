@@ -1,0 +1,229 @@
+//! What is wrong in a file: a value, gathered in a list, not an exception.
+
+use super::Span;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One thing that is wrong, where, and what to do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Note {
+    /// `area::what`, for machines and for looking it up.
+    pub code: &'static str,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    pub cost: Cost,
+    pub place: Place,
+    #[serde(skip)]
+    span: Option<Span>,
+}
+
+/// What a note costs the run. The order is the order of severity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cost {
+    /// A warning: the run goes on with what is there.
+    Nothing,
+    /// This evaluator cannot be used.
+    Evaluator,
+    /// This case cannot be run.
+    Case,
+    /// The command cannot do its work.
+    Command,
+}
+
+/// Where a note points.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Place {
+    pub path: Arc<Path>,
+    /// From 1; 0 where the note is about the whole file.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    /// The line's text, so that it can be shown after the file is gone.
+    #[serde(skip)]
+    pub text: String,
+    /// The bytes of `text` that the note is about.
+    #[serde(skip)]
+    pub range: std::ops::Range<usize>,
+}
+
+impl Note {
+    #[must_use = "a note is kept by the list it came from"]
+    pub fn is_error(&self) -> bool {
+        self.cost > Cost::Nothing
+    }
+
+    pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub fn costs(&mut self, cost: Cost) -> &mut Self {
+        self.cost = cost;
+        self
+    }
+}
+
+/// The notes on one file.
+#[derive(Debug)]
+pub struct Notes {
+    path: Arc<Path>,
+    list: Vec<Note>,
+    errors: usize,
+    /// Notes that were not kept, since nobody reads thousands.
+    dropped: usize,
+}
+
+/// How many notes on one file are kept.
+const KEPT: usize = 200;
+
+impl Notes {
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into().into(), list: Vec::new(), errors: 0, dropped: 0 }
+    }
+
+    /// Something costs the run something: the whole command, unless [`Note::costs`] says less.
+    pub fn error(
+        &mut self,
+        code: &'static str,
+        at: Option<Span>,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        self.errors += 1;
+        self.push(code, at, message.into(), Cost::Command)
+    }
+
+    /// Something is odd.
+    pub fn warning(
+        &mut self,
+        code: &'static str,
+        at: Option<Span>,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        self.push(code, at, message.into(), Cost::Nothing)
+    }
+
+    fn push(
+        &mut self,
+        code: &'static str,
+        span: Option<Span>,
+        message: String,
+        cost: Cost,
+    ) -> &mut Note {
+        let place = Place {
+            path: Arc::clone(&self.path),
+            line: 0,
+            column: 0,
+            text: String::new(),
+            range: 0..0,
+        };
+        if self.list.len() >= KEPT {
+            // The last place is overwritten, so that a caller has a note to talk to.
+            self.list.truncate(KEPT - 1);
+            self.dropped += 1;
+        }
+        self.list.push(Note { code, message, help: None, cost, place, span });
+        let last = self.list.len() - 1;
+        &mut self.list[last]
+    }
+
+    /// How many errors there are so far.
+    pub fn errors(&self) -> usize {
+        self.errors
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Forgets all that was noted since there were `kept` notes and `errors` errors, to note it again in another way.
+    pub fn rewind(&mut self, mark: (usize, usize)) {
+        self.list.truncate(mark.0);
+        self.errors = mark.1;
+    }
+
+    /// A mark for [`Notes::rewind`].
+    pub fn mark(&self) -> (usize, usize) {
+        (self.list.len(), self.errors)
+    }
+
+    /// Turns byte ranges into places. `first_line` is the number of the first line of `text` in its file, from 1.
+    pub fn locate(&mut self, text: &str, first_line: usize) {
+        for note in &mut self.list {
+            if let Some(span) = note.span.take() {
+                let path = Arc::clone(&note.place.path);
+                note.place = place(path, text, first_line, span);
+            }
+        }
+    }
+
+    /// The notes, and how many more there were.
+    pub fn finish(self) -> (Vec<Note>, usize) {
+        (self.list, self.dropped)
+    }
+}
+
+fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> Place {
+    let start = floor_char_boundary(text, span.start as usize);
+    let end = floor_char_boundary(text, (span.end as usize).max(start));
+    let before = &text[..start];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
+    let line = text[line_start..line_end].trim_end_matches('\r');
+    Place {
+        path,
+        line: first_line + before.matches('\n').count(),
+        column: text[line_start..start].chars().count() + 1,
+        range: (start - line_start).min(line.len())
+            ..(end.min(line_end) - line_start).min(line.len()),
+        text: clip(line),
+    }
+}
+
+/// Lines of megabytes are not shown whole.
+fn clip(line: &str) -> String {
+    line[..floor_char_boundary(line, 4096)].to_owned()
+}
+
+fn floor_char_boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, span: (u32, u32), line: usize, column: usize, marked: &str) {
+        let mut notes = Notes::new("f.yaml");
+        notes.error("x::y", Some(Span { start: span.0, end: span.1 }), "no");
+        notes.locate(text, 1);
+        let (list, _) = notes.finish();
+        let place = &list[0].place;
+        assert_eq!(
+            (place.line, place.column, &place.text[place.range.clone()]),
+            (line, column, marked)
+        );
+    }
+
+    #[test]
+    fn places_are_lines_and_columns() {
+        check("a: 1\nbé: 22\n", (10, 12), 2, 5, "22");
+        check("a: 1\r\nb: 2\r\n", (6, 12), 2, 1, "b: 2");
+        check("", (0, 0), 1, 1, "");
+        check("é", (1, 9), 1, 1, "é");
+    }
+
+    #[test]
+    fn thousands_of_notes_are_counted_not_kept() {
+        let mut notes = Notes::new("f.yaml");
+        (0..1000).for_each(|_| {
+            notes.error("x::y", None, "no");
+        });
+        assert_eq!(notes.errors(), 1000);
+        let (list, dropped) = notes.finish();
+        assert_eq!((list.len(), dropped), (200, 800));
+    }
+}

@@ -1,0 +1,87 @@
+//! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
+
+use crate::config::{Entry, Fields, FileSearch};
+use crate::process::Processes;
+use agentv_core::Evaluator;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The registry. Order is the order of the reference documentation.
+pub const EVALUATORS: &[EvaluatorKind] = &[];
+
+/// How one kind of evaluator is named, documented and built.
+pub trait FromConfig: Evaluator + Sized + 'static {
+    /// The `type` in files and records, then its aliases.
+    const NAMES: &'static [&'static str];
+    /// Whether unknown keys are the user's own and handed on as `config`, instead of being warned of.
+    const KEEPS_UNKNOWN_KEYS: bool = false;
+    /// Its keys. The doc comments become the reference page and the schema.
+    type Config: JsonSchema;
+
+    /// Takes its keys one by one; what is wrong becomes notes with places.
+    fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Self>;
+}
+
+/// What an evaluator is given to build itself.
+#[derive(Debug)]
+pub struct Build<'a> {
+    /// The directory of the eval file.
+    pub eval_dir: &'a Path,
+    pub search: &'a FileSearch,
+    pub processes: &'a Arc<Processes>,
+    /// The fingerprint of the case under construction.
+    pub fingerprint: &'a mut Sha256,
+}
+
+impl Build<'_> {
+    /// The case depends on this file's contents: when they change, it is another case.
+    pub fn depends_on(&mut self, path: &Path) {
+        if let Ok(bytes) = std::fs::read(path) {
+            self.fingerprint.update(Sha256::digest(&bytes));
+        }
+    }
+}
+
+/// One entry of the registry.
+#[derive(Debug)]
+pub struct EvaluatorKind {
+    pub names: &'static [&'static str],
+    pub keeps_unknown_keys: bool,
+    read: fn(&mut Fields<'_, '_>, &mut Build<'_>) -> Option<Arc<dyn Evaluator>>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+impl EvaluatorKind {
+    const fn of<E: FromConfig>() -> Self {
+        Self {
+            names: E::NAMES,
+            keeps_unknown_keys: E::KEEPS_UNKNOWN_KEYS,
+            read: |fields, build| Some(Arc::new(E::read(fields, build)?)),
+            schema: E::Config::json_schema,
+        }
+    }
+
+    pub fn find(name: &str) -> Option<&'static Self> {
+        EVALUATORS.iter().find(|kind| kind.names.contains(&name))
+    }
+
+    /// Builds an evaluator; `None` if something is wrong, which is then noted.
+    pub fn read(
+        &self,
+        fields: &mut Fields<'_, '_>,
+        build: &mut Build<'_>,
+    ) -> Option<Arc<dyn Evaluator>> {
+        (self.read)(fields, build).filter(|_| !fields.failed())
+    }
+
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+}
+
+/// Entries as a JSON object, for `config`.
+pub fn as_object(entries: &[&Entry<'_>]) -> agentv_wire::Object {
+    entries.iter().map(|entry| (entry.key.clone().into_owned(), entry.value.to_value())).collect()
+}

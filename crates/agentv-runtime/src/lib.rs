@@ -1,0 +1,8 @@
+//! Everything that touches the world, in the data's order: files are loaded, targets built, programs run, cases asked and
+//! graded, records written.
+
+pub mod config;
+pub mod process;
+
+pub mod evaluators;
+pub mod providers;

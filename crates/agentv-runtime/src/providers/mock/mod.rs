@@ -1,0 +1,134 @@
+//! Canned answers, optionally after a delay: for dry runs, demos and tests of evaluators. Calls nobody.
+
+use super::{Deps, FromSettings};
+use crate::config::{Fields, FromNode, Node, Wrong};
+use agentv_core::provider::{PromptMode, RecordedAs};
+use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
+use agentv_wire::TraceEvent;
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use std::time::{Duration, SystemTime};
+
+/// Says the same to everyone.
+#[derive(Debug)]
+pub struct Mock {
+    settings: MockSettings,
+}
+
+/// `provider: mock`
+#[derive(Debug, Clone, JsonSchema)]
+pub struct MockSettings {
+    /// The answer.
+    #[serde(default)]
+    pub response: String,
+    /// Milliseconds to wait before answering.
+    #[serde(default)]
+    pub delay_ms: u64,
+    /// With `delay_max_ms`: wait for a random time between the two. Beats `delay_ms`.
+    #[serde(default)]
+    pub delay_min_ms: u64,
+    /// See `delay_min_ms`.
+    #[serde(default)]
+    pub delay_max_ms: u64,
+    /// A trace to come with the answer.
+    #[serde(default)]
+    pub trace: Option<Vec<TraceEvent>>,
+}
+
+const DEFAULT_RESPONSE: &str =
+    r#"{"answer":"Mock response. Set `response` on this target to choose your own."}"#;
+
+impl FromSettings for Mock {
+    const NAMES: &'static [&'static str] = &["mock"];
+    type Settings = MockSettings;
+
+    fn read(fields: &mut Fields<'_, '_>) -> Option<MockSettings> {
+        Some(MockSettings {
+            response: fields.take("response").unwrap_or_else(|| DEFAULT_RESPONSE.to_owned()),
+            delay_ms: fields.take("delay_ms").unwrap_or(0),
+            delay_min_ms: fields.take("delay_min_ms").unwrap_or(0),
+            delay_max_ms: fields.take("delay_max_ms").unwrap_or(0),
+            trace: fields.take::<Trace>("trace").map(|trace| trace.0),
+        })
+    }
+
+    fn from_settings(settings: MockSettings, _deps: &Deps) -> Self {
+        Self { settings }
+    }
+}
+
+/// A list of trace events.
+struct Trace(Vec<TraceEvent>);
+
+impl FromNode for Trace {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        let events = serde_json::from_value(node.to_value());
+        events
+            .map(Self)
+            .map_err(|_| Wrong { expected: "a list of trace events, each with a known `type`" })
+    }
+}
+
+impl Mock {
+    /// The stand-in for another target in a dry run.
+    pub fn dry_run(delay: DryRunDelay) -> Self {
+        Self {
+            settings: MockSettings {
+                response: r#"{"answer":"Mock dry-run response"}"#.to_owned(),
+                delay_ms: delay.fixed_ms,
+                delay_min_ms: delay.min_ms,
+                delay_max_ms: delay.max_ms,
+                trace: None,
+            },
+        }
+    }
+}
+
+/// How long a dry run pretends to think.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DryRunDelay {
+    pub fixed_ms: u64,
+    pub min_ms: u64,
+    pub max_ms: u64,
+}
+
+impl MockSettings {
+    fn delay(&self) -> Duration {
+        let (min, max) = (self.delay_min_ms, self.delay_max_ms.max(self.delay_min_ms));
+        if max == 0 {
+            return Duration::from_millis(self.delay_ms);
+        }
+        // Not a matter of security or statistics: the clock's last digits are random enough.
+        let nanos = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.subsec_nanos());
+        Duration::from_millis(min + u64::from(nanos) % (max - min + 1))
+    }
+}
+
+#[async_trait]
+impl Provider for Mock {
+    async fn invoke(
+        &self,
+        _request: &Request,
+        cx: &CallContext,
+    ) -> Result<Response, ProviderError> {
+        let delay = self.settings.delay();
+        if !delay.is_zero() {
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),
+            }
+        }
+        Ok(Response {
+            trace: self.settings.trace.clone(),
+            ..Response::text(&self.settings.response)
+        })
+    }
+
+    fn info(&self) -> ProviderInfo {
+        ProviderInfo {
+            kind: "mock",
+            prompt_mode: PromptMode::Model,
+            recorded_as: RecordedAs::Model,
+        }
+    }
+}

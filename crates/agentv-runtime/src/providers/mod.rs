@@ -1,0 +1,85 @@
+//! Who can be asked. A provider is one folder here and one line in [`PROVIDERS`].
+
+pub mod mock;
+
+use crate::config::{Env, Fields, Leftovers};
+use crate::process::Processes;
+use agentv_core::{Provider, TargetName};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The registry. Order is the order of the reference documentation.
+pub const PROVIDERS: &[ProviderKind] = &[ProviderKind::of::<mock::Mock>()];
+
+/// How one kind of provider is named, documented and built.
+pub trait FromSettings: Provider + Sized + 'static {
+    /// The name in `targets.yaml`, then its aliases.
+    const NAMES: &'static [&'static str];
+    /// What becomes of keys it does not know.
+    const LEFTOVERS: Leftovers = Leftovers::Warn;
+    /// Its keys. The doc comments become the reference page and the schema.
+    type Settings: JsonSchema;
+
+    /// Takes its keys one by one; what is wrong becomes notes with places, what is left over is noticed by the caller.
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings>;
+
+    /// Cannot fail: whatever could be wrong was said in `read`.
+    fn from_settings(settings: Self::Settings, deps: &Deps) -> Self;
+}
+
+/// What a provider is given besides its settings.
+#[derive(Debug, Clone)]
+pub struct Deps {
+    pub target: TargetName,
+    /// The directory of the eval file.
+    pub eval_dir: PathBuf,
+    /// The environment that children get.
+    pub env: Env,
+    pub processes: Arc<Processes>,
+}
+
+/// One entry of the registry.
+#[derive(Debug)]
+pub struct ProviderKind {
+    pub names: &'static [&'static str],
+    pub leftovers: Leftovers,
+    read: fn(&mut Fields<'_, '_>) -> Option<Maker>,
+    schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// A checked target, not built yet.
+type Maker = Box<dyn Fn(&Deps) -> Arc<dyn Provider> + Send + Sync>;
+
+impl ProviderKind {
+    const fn of<P: FromSettings>() -> Self
+    where
+        P::Settings: Clone + Send + Sync,
+    {
+        Self {
+            names: P::NAMES,
+            leftovers: P::LEFTOVERS,
+            read: |fields| {
+                let settings = P::read(fields)?;
+                Some(Box::new(move |deps| Arc::new(P::from_settings(settings.clone(), deps))))
+            },
+            schema: P::Settings::json_schema,
+        }
+    }
+
+    /// The kind of this name, in any letter case.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        PROVIDERS
+            .iter()
+            .find(|kind| kind.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
+    }
+
+    /// Reads the settings of a target of this kind; `None` if something is wrong, which is then noted.
+    pub fn read(&self, fields: &mut Fields<'_, '_>) -> Option<Maker> {
+        (self.read)(fields).filter(|_| !fields.failed())
+    }
+
+    pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
+        (self.schema)(generator)
+    }
+}

@@ -1,0 +1,55 @@
+//! What a code judge reads on stdin and prints on stdout.
+
+use crate::{ExecutionMetrics, Object, OutputMessage, TraceEvent, TraceSummary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The whole of a judge's input: one JSON object, then the end of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct CodeJudgePayload {
+    /// The text of the input messages, joined by spaces.
+    pub question: String,
+    pub expected_outcome: String,
+    pub expected_messages: Vec<Value>,
+    /// `""` when there is none.
+    pub reference_answer: String,
+    pub candidate_answer: String,
+    /// `null` when the answer came with a trace instead.
+    pub output_messages: Option<Vec<OutputMessage>>,
+    /// Absolute paths.
+    pub guideline_files: Vec<String>,
+    /// Absolute paths, without the guidelines.
+    pub input_files: Vec<String>,
+    /// As written in the eval file, aliases expanded.
+    pub input_messages: Vec<Value>,
+    pub trace_summary: Option<TraceSummary>,
+    /// `null` when the answer was only text.
+    pub candidate_trace: Option<Vec<TraceEvent>>,
+    /// `null` when the answer was only text.
+    pub candidate_trace_summary: Option<TraceSummary>,
+    #[serde(default)]
+    pub execution_metrics: ExecutionMetrics,
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub provider_metadata: Object,
+    /// The keys of the evaluator that AgentV does not know, as written.
+    pub config: Option<Object>,
+}
+
+/// What a judge prints: one JSON object and nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct CodeJudgeOutput {
+    /// Out of range is clamped to `[0, 1]`.
+    pub score: f64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub misses: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// Kept in the record, untouched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Object>,
+}

@@ -1,0 +1,31 @@
+//! The contract: every shape that crosses a process boundary, the names of the environment variables and the exit codes.
+//!
+//! | boundary | letter case | module |
+//! | --- | --- | --- |
+//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`] |
+//! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
+//!
+//! Key order in a file is the order of the struct. What is absent is left out, never `null`, unless the field says
+//! otherwise. Readers ignore keys they do not know; writers pass users' data on (`details`, `metadata`, tool inputs)
+//! without touching it. A diff in this crate is a change of the contract.
+
+pub mod code_judge;
+pub mod env;
+pub mod exit;
+pub mod message;
+pub mod metrics;
+pub mod number;
+pub mod result;
+pub mod trace;
+
+pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
+pub use exit::Exit;
+pub use message::{OutputMessage, ToolCall};
+pub use metrics::{ExecutionMetrics, TokenUsage};
+pub use result::{
+    EvaluatorFailure, EvaluatorResult, FailureKind, ResultRecord, Status, Usage, VerdictWord,
+};
+pub use trace::{TraceEvent, TraceEventType, TraceSummary};
+
+/// A JSON object that belongs to somebody else: kept as it came, key order included.
+pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -1,0 +1,131 @@
+//! One line of a results file.
+
+use crate::{ExecutionMetrics, Object, TokenUsage, TraceSummary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What became of one case. Every started case has exactly one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct ResultRecord {
+    /// When grading ended: ISO 8601, UTC, milliseconds.
+    pub timestamp: String,
+    pub eval_id: String,
+    pub dataset: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    /// Weighted mean of the evaluators, in `[0, 1]`; 0 when the case ended in an error.
+    pub score: f64,
+    pub status: Status,
+    pub hits: Vec<String>,
+    pub misses: Vec<String>,
+    pub candidate_answer: String,
+    pub target: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// What an agent was asked: `question`, `guideline_paths`, and `error` if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_provider_request: Option<Value>,
+    /// What a model was asked: `chat_prompt`, or `question` and `guidelines`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lm_provider_request: Option<Value>,
+    /// Only where the case has no evaluators of its own: what the default judge was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluator_provider_request: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluator_results: Option<Vec<EvaluatorResult>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_summary: Option<TraceSummary>,
+    #[serde(default, skip_serializing_if = "ExecutionMetrics::is_empty")]
+    pub execution_metrics: ExecutionMetrics,
+    /// What else the provider had to say: `log_file`, `session_id`, `model`, `exit_code`, …
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub provider_metadata: Object,
+    /// Required evaluators that were not met; with one of them the status is `fail`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_required: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// `pass` from the suite's `pass_score` (1.0 unless set) up, and never with an unmet required evaluator or an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Pass,
+    Fail,
+}
+
+/// A word for a score: `pass` from 0.8, `borderline` from 0.6. A label only; nothing is gated on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictWord {
+    Pass,
+    Borderline,
+    Fail,
+}
+
+/// What one evaluator found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct EvaluatorResult {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub score: f64,
+    /// The weight that went into the mean.
+    pub weight: f64,
+    pub verdict: VerdictWord,
+    pub hits: Vec<String>,
+    pub misses: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// What the grader was asked or ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluator_provider_request: Option<Value>,
+    /// The members of a composite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluator_results: Option<Vec<EvaluatorResult>>,
+    /// What a code judge wants kept, untouched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// Set when the grading itself went wrong, which is not the same as a bad answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<EvaluatorFailure>,
+    /// What the grading cost, apart from the candidate's own cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+}
+
+/// Why a grading went wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct EvaluatorFailure {
+    pub kind: FailureKind,
+    pub message: String,
+}
+
+/// What kind of thing went wrong in a grading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The grader's answer could not be read.
+    Parse,
+    /// The grader could not be asked, or a judge script failed.
+    Provider,
+    /// The grader took too long.
+    Timeout,
+}
+
+/// What a grading cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct Usage {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<TokenUsage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
