@@ -6,10 +6,10 @@ use super::{Cost, Entry, Env, Kind, Node, Note, Notes, Span};
 use serde_json::Value;
 use std::time::Duration;
 
-/// The keys of one mapping while they are read.
+/// The keys of one mapping while they are read: `'t` is the file's, `'a` the reader's.
 #[derive(Debug)]
 pub struct Fields<'a, 't> {
-    map: &'a [Entry<'t>],
+    map: &'t [Entry<'t>],
     span: Span,
     /// What the mapping is, for messages: "target `gpt`".
     owner: String,
@@ -36,7 +36,7 @@ pub enum Leftovers {
 impl<'a, 't> Fields<'a, 't> {
     /// `None`, with a note, if the node is no mapping.
     pub fn of(
-        node: &'a Node<'t>,
+        node: &'t Node<'t>,
         owner: impl Into<String>,
         cost: Cost,
         notes: &'a mut Notes,
@@ -73,10 +73,10 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     /// The node under a key, in either spelling. `snake_case` wins, and a second spelling is noted.
-    pub fn node(&mut self, key: &'static str) -> Option<&'a Node<'t>> {
+    pub fn node(&mut self, key: &'static str) -> Option<&'t Node<'t>> {
         self.known.push(key);
         let map = self.map;
-        let mut found: Option<&'a Entry<'t>> = None;
+        let mut found: Option<&'t Entry<'t>> = None;
         for (index, entry) in map.iter().enumerate() {
             if !same_key(&entry.key, key) {
                 continue;
@@ -98,7 +98,7 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     /// The node under the first of several names of the same thing.
-    pub fn node_of(&mut self, keys: &[&'static str]) -> Option<&'a Node<'t>> {
+    pub fn node_of(&mut self, keys: &[&'static str]) -> Option<&'t Node<'t>> {
         let mut found = None;
         for key in keys {
             let node = self.node(key);
@@ -129,7 +129,7 @@ impl<'a, 't> Fields<'a, 't> {
         self.read(keys[0], node)
     }
 
-    fn needed(&mut self, keys: &[&'static str]) -> Option<&'a Node<'t>> {
+    fn needed(&mut self, keys: &[&'static str]) -> Option<&'t Node<'t>> {
         let node = self.node_of(keys);
         if node.is_none() {
             let message = format!("{} needs `{}`", self.owner, keys[0]);
@@ -193,11 +193,11 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     /// Reads another node as part of this mapping, say an entry of one of its lists.
-    pub fn inside<'s>(
-        &'s mut self,
-        node: &'s Node<'t>,
+    pub fn inside<'n>(
+        &mut self,
+        node: &'n Node<'n>,
         owner: impl Into<String>,
-    ) -> Option<Fields<'s, 't>> {
+    ) -> Option<Fields<'_, 'n>> {
         Fields::of(node, owner, self.cost, self.notes, self.env)
     }
 
@@ -247,7 +247,7 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     /// The entries that nobody asked for, as they are written. They count as read from now on.
-    pub fn rest(&mut self) -> Vec<&'a Entry<'t>> {
+    pub fn rest(&mut self) -> Vec<&'t Entry<'t>> {
         let rest = self
             .map
             .iter()

@@ -76,6 +76,14 @@ pub struct Notes {
     dropped: usize,
 }
 
+/// How far a list of notes had come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    kept: usize,
+    errors: usize,
+    dropped: usize,
+}
+
 /// How many notes on one file are kept.
 const KEPT: usize = 200;
 
@@ -138,15 +146,16 @@ impl Notes {
         self.list.is_empty()
     }
 
-    /// Forgets all that was noted since there were `kept` notes and `errors` errors, to note it again in another way.
-    pub fn rewind(&mut self, mark: (usize, usize)) {
-        self.list.truncate(mark.0);
-        self.errors = mark.1;
+    /// A place to go back to with [`Notes::rewind`].
+    pub fn mark(&self) -> Mark {
+        Mark { kept: self.list.len(), errors: self.errors, dropped: self.dropped }
     }
 
-    /// A mark for [`Notes::rewind`].
-    pub fn mark(&self) -> (usize, usize) {
-        (self.list.len(), self.errors)
+    /// Forgets all that was noted since, to note it again in another way.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.list.truncate(mark.kept);
+        self.errors = mark.errors;
+        self.dropped = mark.dropped;
     }
 
     /// Turns byte ranges into places. `first_line` is the number of the first line of `text` in its file, from 1.
@@ -157,6 +166,20 @@ impl Notes {
                 note.place = place(path, text, first_line, span);
             }
         }
+    }
+
+    /// Takes over the notes of another file.
+    pub fn absorb(&mut self, other: Self) {
+        self.absorb_unless(other, |_| false);
+    }
+
+    /// Takes over those notes of another list that are not held back, and gives the others.
+    pub fn absorb_unless(&mut self, other: Self, hold_back: impl Fn(&Note) -> bool) -> Vec<Note> {
+        let (held, taken): (Vec<Note>, Vec<Note>) = other.list.into_iter().partition(hold_back);
+        self.errors += taken.iter().filter(|note| note.is_error()).count();
+        self.dropped += other.dropped;
+        self.list.extend(taken);
+        held
     }
 
     /// The notes, and how many more there were.

@@ -2,7 +2,7 @@
 
 use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
-use agentv_core::Evaluator;
+use agentv_core::{Evaluator, EvaluatorEntry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -79,6 +79,11 @@ impl EvaluatorKind {
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.schema)(generator)
     }
+}
+
+/// Who grades a case that names nobody.
+pub fn default_judge(_build: &mut Build<'_>) -> Option<Arc<[EvaluatorEntry]>> {
+    None
 }
 
 /// Entries as a JSON object, for `config`.

@@ -49,7 +49,7 @@ pub struct ProviderKind {
 }
 
 /// A checked target, not built yet.
-type Maker = Box<dyn Fn(&Deps) -> Arc<dyn Provider> + Send + Sync>;
+pub type Maker = Box<dyn Fn(&Deps) -> Arc<dyn Provider> + Send + Sync>;
 
 impl ProviderKind {
     const fn of<P: FromSettings>() -> Self

@@ -1,0 +1,157 @@
+//! One case as written → one case that can be run.
+
+use super::evaluators;
+use super::messages::Reader;
+use super::scope::{Scope, Shared, warn_of_empty_list};
+use crate::config::{Cost, Fields, Leftovers, Node, Notes};
+use crate::evaluators::{Build, default_judge};
+use agentv_core::suite::Fingerprint;
+use agentv_core::{EvalCase, EvalId, TargetName};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// Keys that say something to people only, or that other versions of AgentV read.
+const SILENT: [&str; 5] = ["description", "note", "reference_answer", "metadata", "evaluator"];
+
+/// The id of a case, if it has one.
+pub(super) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
+    node.get("id").and_then(Node::as_text).filter(|id| !id.trim().is_empty())
+}
+
+/// Checks one case. What is wrong with it is noted, and then there is no case.
+pub(super) fn check(
+    node: &Node<'_>,
+    ordinal: usize,
+    scope: &Scope,
+    notes: &mut Notes,
+) -> Option<EvalCase> {
+    let owner = id(node)
+        .map_or_else(|| format!("case number {}", ordinal + 1), |id| format!("case `{id}`"));
+    let mut fingerprint = Sha256::new();
+    node.digest(&mut fingerprint);
+
+    let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;
+    for key in SILENT {
+        fields.node(key);
+    }
+    let id = required_text(&mut fields, &["id"], "give it a short, unique `id`");
+    let outcome = required_text(
+        &mut fields,
+        &["expected_outcome", "outcome", "criteria"],
+        "say in a sentence what a good answer does",
+    );
+    let conversation_id = fields.take("conversation_id");
+    let tags = fields.take("tags").unwrap_or_default();
+    let mut reader = Reader { files: &scope.files, fingerprint: &mut fingerprint };
+    let input = reader.input(&mut fields);
+    let expected_messages = reader.expected(&mut fields);
+    let own_list = fields.node("evaluators");
+    let rubrics = fields.node("rubrics");
+    let (target, execution_list) = execution(&mut fields);
+    fields.finish(Leftovers::Warn);
+    let failed = fields.failed();
+
+    if let Some(rubrics) = rubrics {
+        let message = "`rubrics` need an LLM judge, which this build does not have yet";
+        notes.error("evaluator::rubrics", Some(rubrics.span), message).costs(Cost::Evaluator);
+    }
+    let graders = graders(execution_list.or(own_list), scope, &mut fingerprint, notes, node)?;
+    if failed {
+        return None;
+    }
+    Some(EvalCase {
+        suite: Arc::clone(&scope.suite),
+        id: EvalId::from(id?),
+        ordinal,
+        conversation_id,
+        expected_outcome: outcome?,
+        input: input?,
+        expected_messages,
+        evaluators: graders.entries,
+        evaluators_given: graders.given,
+        target: target.map(TargetName::from),
+        tags,
+        fingerprint: Fingerprint(fingerprint.finalize().into()),
+    })
+}
+
+fn required_text(fields: &mut Fields<'_, '_>, keys: &[&'static str], help: &str) -> Option<String> {
+    let Some(node) = fields.node_of(keys) else {
+        let message = format!("{} has no `{}`", fields.owner(), keys[0]);
+        fields.error("case::missing", "id", message).help(help);
+        return None;
+    };
+    match node.as_text() {
+        Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
+        _ => {
+            let found = if node.as_text().is_some() { "empty text" } else { node.describe() };
+            let message = format!("`{}` of {} must be text, not {found}", keys[0], fields.owner());
+            let note = fields.error_at("case::type", node.span, message);
+            if matches!(node.kind, crate::config::Kind::Number(_) | crate::config::Kind::Bool(_)) {
+                note.help("put quotes around it");
+            } else {
+                note.help(help);
+            }
+            None
+        }
+    }
+}
+
+/// The case's own target, and its evaluators if they stand here.
+fn execution<'t>(fields: &mut Fields<'_, 't>) -> (Option<String>, Option<&'t Node<'t>>) {
+    let Some(node) = fields.node("execution") else { return (None, None) };
+    let owner = format!("`execution` of {}", fields.owner());
+    let Some(mut execution) = fields.inside(node, owner) else { return (None, None) };
+    let target = execution.take("target");
+    execution.node("evaluators");
+    execution.finish(Leftovers::Warn);
+    (target, node.get("evaluators").filter(|list| !list.is_null()))
+}
+
+struct Graders {
+    entries: Arc<[agentv_core::EvaluatorEntry]>,
+    /// Whether somebody wrote them down.
+    given: bool,
+}
+
+/// The case's own evaluators, else the suite's, else the default judge. `None` if one cannot be built.
+fn graders(
+    list: Option<&Node<'_>>,
+    scope: &Scope,
+    fingerprint: &mut Sha256,
+    notes: &mut Notes,
+    case: &Node<'_>,
+) -> Option<Graders> {
+    if let Some(list) = list {
+        if list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
+            warn_of_empty_list(list, notes);
+        } else {
+            let entries = evaluators::build(list, scope, fingerprint, notes);
+            // With every evaluator left out there is nothing to grade by; the notes say why.
+            return (!entries.is_empty()).then(|| Graders { entries: entries.into(), given: true });
+        }
+    } else if let Some(Shared { entries, digest }) = &scope.evaluators {
+        fingerprint.update(digest);
+        return (!entries.is_empty())
+            .then(|| Graders { entries: Arc::clone(entries), given: true });
+    }
+    let mut build = Build {
+        eval_dir: &scope.suite.dir,
+        search: scope.files.search(),
+        processes: &scope.processes,
+        fingerprint,
+    };
+    let Some(judge) = default_judge(&mut build) else {
+        let span = case.get("id").map_or(case.span, |id| id.span);
+        notes
+            .error(
+                "evaluator::none",
+                Some(span),
+                "this case has no evaluators, and this build has no default judge yet",
+            )
+            .costs(Cost::Case)
+            .help("add `evaluators:` to the case, or `execution.evaluators` to the suite");
+        return None;
+    };
+    Some(Graders { entries: judge, given: false })
+}

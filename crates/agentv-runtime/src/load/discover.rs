@@ -1,0 +1,89 @@
+//! Where things are: the repository's root, the eval files that arguments name, the targets file.
+
+use super::glob;
+use std::path::{Path, PathBuf};
+
+/// Why there is nothing to run.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    #[error("No eval paths provided")]
+    NoPaths,
+    #[error("No eval files matched: {}", .0.join(", "))]
+    NoMatch(Vec<String>),
+}
+
+impl DiscoverError {
+    /// What to do about it.
+    pub fn help(&self) -> String {
+        match self {
+            Self::NoPaths => "name an eval file: `agentv eval my.eval.yaml`".to_owned(),
+            Self::NoMatch(missing) => match missing.iter().find(|path| Path::new(path).is_dir()) {
+                Some(dir) => format!(
+                    "`{dir}` is a directory: name its files, e.g. `'{}/**/*.yaml'`",
+                    dir.trim_end_matches('/')
+                ),
+                None => "eval files end in .yaml, .yml or .jsonl".to_owned(),
+            },
+        }
+    }
+}
+
+/// The nearest directory from here upwards that holds `.git`, else the directory itself.
+pub fn repo_root(working_dir: &Path) -> PathBuf {
+    working_dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(working_dir).to_owned()
+}
+
+/// The eval files that the arguments name, sorted, each once.
+pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBuf>, DiscoverError> {
+    let arguments: Vec<&str> = arguments
+        .iter()
+        .map(|argument| argument.trim())
+        .filter(|argument| !argument.is_empty())
+        .collect();
+    if arguments.is_empty() {
+        return Err(DiscoverError::NoPaths);
+    }
+    let mut files = Vec::new();
+    let mut missing = Vec::new();
+    for argument in arguments {
+        let path = working_dir.join(argument);
+        let found = if is_eval_file(&path) && path.exists() && !path.is_dir() {
+            vec![path]
+        } else {
+            glob::expand(argument, working_dir)
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|path| is_eval_file(path))
+                .collect()
+        };
+        if found.is_empty() {
+            missing.push(argument.to_owned());
+        }
+        files.extend(found);
+    }
+    if !missing.is_empty() {
+        return Err(DiscoverError::NoMatch(missing));
+    }
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+fn is_eval_file(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    extension.is_some_and(|extension| ["yaml", "yml", "jsonl"].contains(&extension.as_str()))
+}
+
+/// What a targets file may be called, the best first.
+pub(super) const TARGETS_FILES: [&str; 5] = [
+    "targets.yaml",
+    "targets.yml",
+    ".agentv/targets.yaml",
+    ".agentv/targets.yml",
+    "agentv.config.yaml",
+];
+
+/// The targets file in a directory.
+pub(super) fn targets_in(dir: &Path) -> Option<PathBuf> {
+    TARGETS_FILES.iter().map(|name| dir.join(name)).find(|path| path.is_file())
+}

@@ -1,0 +1,129 @@
+//! Globs as users of shells know them: `*` stops at `/`, `**` does not, and no wildcard matches a leading dot.
+
+use globset::{GlobBuilder, GlobMatcher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A pattern that was checked.
+#[derive(Debug, Clone)]
+pub struct Glob {
+    matcher: GlobMatcher,
+    /// Whether the pattern itself names hidden things.
+    hidden: bool,
+}
+
+/// A pattern that cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("`{pattern}` is no pattern: {reason}")]
+pub struct BadGlob {
+    pattern: String,
+    reason: String,
+}
+
+impl Glob {
+    pub fn new(pattern: &str) -> Result<Self, BadGlob> {
+        let glob =
+            GlobBuilder::new(pattern).literal_separator(true).backslash_escape(false).build();
+        let glob = glob.map_err(|error| BadGlob {
+            pattern: pattern.to_owned(),
+            reason: error.kind().to_string(),
+        })?;
+        let hidden = pattern.split('/').any(|segment| segment.starts_with('.'));
+        Ok(Self { matcher: glob.compile_matcher(), hidden })
+    }
+
+    /// Whether the text matches; the text's separators are `/`.
+    pub fn matches(&self, text: &str) -> bool {
+        let is_hidden = || {
+            text.split('/')
+                .any(|segment| segment.starts_with('.') && segment != "." && segment != "..")
+        };
+        self.matcher.is_match(text) && (self.hidden || !is_hidden())
+    }
+
+    /// The same, hidden names included.
+    fn matches_all(&self, path: &Path) -> bool {
+        self.matcher.is_match(path)
+    }
+}
+
+/// The files under `dir` that a pattern names, hidden ones included, links followed.
+pub(super) fn expand(pattern: &str, dir: &Path) -> Result<Vec<PathBuf>, BadGlob> {
+    let pattern = pattern.replace('\\', "/");
+    let full = dir.join(&pattern);
+    let full = full.to_string_lossy();
+    let glob = Glob::new(&full)?;
+    // Only what lies below the pattern's plain beginning is walked.
+    let plain: PathBuf = Path::new(full.as_ref())
+        .components()
+        .take_while(|part| !has_wildcard(part.as_os_str()))
+        .collect();
+    let mut found = Vec::new();
+    let start = if plain.is_file() { plain.parent().unwrap_or(dir).to_owned() } else { plain };
+    // A link that leads back up would be walked for ever.
+    let _ = walk(&start, 64, &mut |path| {
+        if glob.matches_all(path) {
+            found.push(path.to_owned());
+        }
+    });
+    Ok(found)
+}
+
+fn has_wildcard(part: &std::ffi::OsStr) -> bool {
+    part.to_string_lossy().contains(['*', '?', '[', '{'])
+}
+
+fn walk(dir: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) -> io::Result<()> {
+    if depth == 0 {
+        return Ok(());
+    }
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(dir)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            let skipped =
+                path.file_name().is_some_and(|name| name == "node_modules" || name == ".git");
+            if !skipped {
+                // A directory that cannot be read hides its files, not its neighbours.
+                let _ = walk(&path, depth - 1, visit);
+            }
+        } else if path.is_file() {
+            visit(&path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, text: &str, expected: bool) {
+        assert_eq!(Glob::new(pattern).unwrap().matches(text), expected, "{pattern} on {text}");
+    }
+
+    #[test]
+    fn stars_stop_at_slashes() {
+        check("*.md", "a.md", true);
+        check("*.md", "d/a.md", false);
+        check("**/*.md", "a.md", true);
+        check("**/*.md", "d/e/a.md", true);
+        check("**/prompts/**", "x/prompts/y/z.txt", true);
+        check("**/prompts/**", "prompts/z.txt", true);
+        check("a-{1,2}", "a-2", true);
+    }
+
+    #[test]
+    fn wildcards_do_not_match_a_leading_dot() {
+        check("**/*.md", ".hidden/a.md", false);
+        check("*", ".env", false);
+        check(".github/**/*.md", ".github/x/a.md", true);
+    }
+
+    #[test]
+    fn a_bad_pattern_is_refused() {
+        assert!(Glob::new("[").is_err());
+    }
+}

@@ -1,0 +1,80 @@
+//! Files → suites and targets that are usable as they stand, or all that is wrong with them.
+//!
+//! ```text
+//! bytes ─read─► text ─parse─► Node ─check─► core types
+//!                             └ private ┘   the whole program
+//! ```
+//!
+//! Nothing unchecked leaves this module. A check goes on after an error, so that one look shows everything; each note also
+//! says what it costs: nothing, an evaluator, a case, or the command.
+
+mod case;
+mod discover;
+mod dotenv;
+mod evaluators;
+mod files;
+mod glob;
+mod guidelines;
+mod json;
+mod jsonl;
+mod messages;
+mod scope;
+mod source;
+mod suite;
+mod targets;
+mod validate;
+mod yaml;
+
+pub use discover::{DiscoverError, eval_files, repo_root};
+pub use glob::{BadGlob, Glob};
+pub use source::{CaseSource, Cases, SourceError};
+pub use suite::LoadedSuite;
+pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
+pub use validate::{FileKind, validate};
+
+use crate::config::{Env, Note, Notes};
+use crate::process::Processes;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where things are looked for and what is wanted of them.
+#[derive(Debug, Clone)]
+pub struct Loader {
+    pub working_dir: PathBuf,
+    pub repo_root: PathBuf,
+    /// The process's environment.
+    pub env: Env,
+    pub processes: Arc<Processes>,
+    /// Only cases whose id matches are looked at.
+    pub selection: Option<Glob>,
+}
+
+/// All that was noticed while loading.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub notes: Vec<Note>,
+    /// Notes beyond those that are kept.
+    pub dropped: usize,
+}
+
+impl Report {
+    fn add(&mut self, notes: Notes) {
+        let (list, dropped) = notes.finish();
+        self.notes.extend(list);
+        self.dropped += dropped;
+    }
+
+    /// Puts another report's notes after this one's.
+    pub fn extend(&mut self, other: Self) {
+        self.notes.extend(other.notes);
+        self.dropped += other.dropped;
+    }
+
+    pub fn errors(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| note.is_error())
+    }
+
+    pub fn warnings(&self) -> impl Iterator<Item = &Note> {
+        self.notes.iter().filter(|note| !note.is_error())
+    }
+}

@@ -1,0 +1,145 @@
+//! What the cases of one eval file are checked against.
+
+use super::evaluators;
+use super::files::Files;
+use super::glob::Glob;
+use crate::config::{Cost, Env, Fields, Leftovers, Node, Notes};
+use crate::process::Processes;
+use agentv_core::metrics::EXPLORATION_TOOLS;
+use agentv_core::{EvaluatorEntry, Score, Suite};
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Shared by all cases of a file.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub suite: Arc<Suite>,
+    pub files: Files,
+    pub env: Env,
+    pub processes: Arc<Processes>,
+    /// The suite's evaluators, for cases that name none.
+    pub evaluators: Option<Shared>,
+    /// Which cases are wanted.
+    pub selection: Option<Glob>,
+}
+
+/// Evaluators that are built once for many cases.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    pub entries: Arc<[EvaluatorEntry]>,
+    /// What they add to a case's fingerprint.
+    pub digest: [u8; 32],
+}
+
+/// What stands at the head of an eval file, or in the file beside a JSONL dataset.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub dataset: Option<String>,
+    pub target: Option<String>,
+    pub pass_score: Score,
+    pub exploration_tools: Vec<String>,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self {
+            dataset: None,
+            target: None,
+            pass_score: Score::ONE,
+            exploration_tools: EXPLORATION_TOOLS.iter().map(|tool| (*tool).to_owned()).collect(),
+        }
+    }
+}
+
+/// What a suite's own keys say, and its list of evaluators, which can only be built once the suite is known.
+pub(super) struct ReadHead<'t> {
+    pub head: Head,
+    pub evaluators: Option<&'t Node<'t>>,
+}
+
+/// Keys of the head that mean something to people or to other tools.
+const SILENT: [&str; 6] = ["$schema", "description", "name", "version", "metadata", "evaluator"];
+
+/// The names of the list of cases, the best first.
+pub(super) const CASES: [&str; 3] = ["evalcases", "tests", "eval_cases"];
+
+impl Head {
+    /// Reads the suite's keys. `extra` are keys that the caller reads itself.
+    pub(super) fn read<'t>(
+        root: &'t Node<'t>,
+        extra: &[&'static str],
+        notes: &mut Notes,
+        env: &Env,
+    ) -> Option<ReadHead<'t>> {
+        let mut fields = Fields::of(root, "the eval file", Cost::Command, notes, env)?;
+        for key in SILENT.iter().chain(extra) {
+            fields.node(key);
+        }
+        let mut head = Self { dataset: fields.take("dataset"), ..Self::default() };
+        let legacy_target: Option<String> = fields.take("target");
+        let execution = fields.node("execution");
+        fields.finish(Leftovers::Warn);
+        let mut list = None;
+        if let Some(node) = execution {
+            let mut fields =
+                Fields::of(node, "`execution` of the eval file", Cost::Command, notes, env)?;
+            head.target = fields.take("target");
+            list = fields.node("evaluators");
+            if let Some(score) = fields.take::<f64>("pass_score") {
+                head.pass_score = Score::clamped(score);
+                if !(0.0..=1.0).contains(&score) {
+                    let message = format!("`pass_score` must be from 0 to 1, not `{score}`");
+                    fields.error("suite::pass-score", "pass_score", message);
+                }
+            }
+            if let Some(tools) = fields.take("exploration_tools") {
+                head.exploration_tools = tools;
+            }
+            fields.finish(Leftovers::Warn);
+        }
+        head.target = head.target.or(legacy_target);
+        Some(ReadHead { head, evaluators: list })
+    }
+
+    pub(super) fn into_suite(self, file: &Path) -> (Suite, Option<String>) {
+        let stem =
+            file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let stem = if stem.is_empty() { "eval".to_owned() } else { stem };
+        let suite = Suite {
+            file: file.to_owned(),
+            dir: file.parent().map_or_else(PathBuf::new, Path::to_owned),
+            dataset: self.dataset.filter(|dataset| !dataset.trim().is_empty()).unwrap_or(stem),
+            pass_score: self.pass_score,
+            exploration_tools: self.exploration_tools,
+        };
+        (suite, self.target)
+    }
+}
+
+impl Scope {
+    /// Builds the suite's own evaluators, once the rest of the scope is there.
+    pub(super) fn share_evaluators(&mut self, list: Option<&Node<'_>>, notes: &mut Notes) {
+        let Some(list) = list else { return };
+        let mut fingerprint = Sha256::new();
+        list.digest(&mut fingerprint);
+        let entries = evaluators::build(list, self, &mut fingerprint, notes);
+        if entries.is_empty() && list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
+            warn_of_empty_list(list, notes);
+            return;
+        }
+        self.evaluators =
+            Some(Shared { entries: entries.into(), digest: fingerprint.finalize().into() });
+    }
+}
+
+/// An empty list is not "no grading": the default judge takes over, as it always did.
+pub(super) fn warn_of_empty_list(list: &Node<'_>, notes: &mut Notes) {
+    notes
+        .warning(
+            "evaluator::empty",
+            Some(list.span),
+            "the list of evaluators is empty, so the default judge grades",
+        )
+        .help("remove the key, or add an evaluator");
+}

@@ -1,0 +1,244 @@
+//! A targets file → targets that can be built when they are needed.
+
+use super::discover::{TARGETS_FILES, targets_in};
+use super::suite::read_text;
+use super::{Loader, Report, yaml};
+use crate::config::{
+    Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, suggestion,
+};
+use crate::providers::{Maker, PROVIDERS, ProviderKind};
+use agentv_core::TargetName;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+/// The targets of one file.
+#[derive(Debug)]
+pub struct TargetsFile {
+    pub path: PathBuf,
+    pub targets: Vec<TargetSpec>,
+}
+
+/// A target as written, checked but not built: an unused one needs no key.
+pub struct TargetSpec {
+    pub name: TargetName,
+    pub judge_target: Option<TargetName>,
+    pub workers: Option<NonZeroUsize>,
+    pub provider_batching: bool,
+    /// How to build it.
+    pub maker: Option<Maker>,
+    /// What stands in the way of using it, though not of using the others: a variable that is not set, a provider that is
+    /// not known.
+    pub obstacles: Vec<Note>,
+}
+
+impl fmt::Debug for TargetSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TargetSpec({})", self.name)
+    }
+}
+
+impl TargetsFile {
+    /// The target of this name.
+    pub fn find(&self, name: &str) -> Option<&TargetSpec> {
+        self.targets.iter().find(|target| target.name.as_str() == name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().map(|target| target.name.as_str())
+    }
+}
+
+/// How many workers a target, or the command line, may ask for.
+pub const MAX_WORKERS: usize = 1024;
+
+impl Loader {
+    /// Finds the targets file for an eval file: where `given` says, else upwards from the eval file.
+    pub fn find_targets(&self, eval_dir: &Path, given: Option<&Path>) -> Result<PathBuf, String> {
+        if let Some(given) = given {
+            let path = self.working_dir.join(given);
+            let found =
+                if path.is_dir() { targets_in(&path) } else { path.exists().then_some(path) };
+            return found
+                .ok_or_else(|| format!("there is no targets file at `{}`", given.display()));
+        }
+        let search = FileSearch::new(eval_dir, &self.repo_root, &self.working_dir);
+        search.roots().iter().find_map(|dir| targets_in(dir)).ok_or_else(|| {
+            format!(
+                "Unable to locate targets.yaml: none of {} was found from `{}` upwards",
+                TARGETS_FILES.join(", "),
+                eval_dir.display()
+            )
+        })
+    }
+
+    /// Loads a targets file.
+    pub fn targets(&self, path: &Path, env: &Env) -> (Option<TargetsFile>, Report) {
+        let mut report = Report::default();
+        let mut notes = Notes::new(path);
+        let targets = read_text(path, &mut notes).and_then(|text| {
+            let targets = check(&text, path, env, &mut notes);
+            notes.locate(&text, 1);
+            targets
+        });
+        report.add(notes);
+        (targets.map(|targets| TargetsFile { path: path.to_owned(), targets }), report)
+    }
+}
+
+fn check(text: &str, path: &Path, env: &Env, notes: &mut Notes) -> Option<Vec<TargetSpec>> {
+    let root = yaml::parse(text, notes)?;
+    let mut fields = Fields::of(&root, "the targets file", Cost::Command, notes, env)?;
+    for key in ["$schema", "description", "version"] {
+        fields.node(key);
+    }
+    let Some(list) = fields.node("targets") else {
+        fields
+            .error("targets::list", "targets", "the targets file has no `targets`")
+            .help("add `targets:` with a list of `{name, provider, …}`");
+        return None;
+    };
+    fields.finish(Leftovers::Warn);
+    let Some(items) = list.as_list() else {
+        let message = format!("`targets` must be a list, not {}", list.describe());
+        notes.error("targets::list", Some(list.span), message);
+        return None;
+    };
+    let mut targets: Vec<TargetSpec> = Vec::new();
+    for item in items {
+        let Some(target) = target(item, text, path, env, notes) else { continue };
+        if targets.iter().any(|known| known.name == target.name) {
+            let span = item.get("name").map(|name| name.span);
+            notes
+                .error(
+                    "targets::twin",
+                    span,
+                    format!("there are two targets named `{}`", target.name),
+                )
+                .help("rename one of them");
+        }
+        targets.push(target);
+    }
+    Some(targets)
+}
+
+fn target(
+    node: &Node<'_>,
+    text: &str,
+    path: &Path,
+    env: &Env,
+    notes: &mut Notes,
+) -> Option<TargetSpec> {
+    let flat = with_nested_settings(node);
+    let node = flat.as_ref().unwrap_or(node);
+    let shown = node
+        .get("name")
+        .and_then(Node::as_text)
+        .map_or_else(|| "a target".to_owned(), |name| format!("target `{name}`"));
+
+    let mut fields = Fields::of(node, shown.as_str(), Cost::Command, notes, env)?;
+    let name: Option<String> = fields.need("name");
+    let provider: Option<String> = fields.need("provider");
+    for (key, value) in [("name", &name), ("provider", &provider)] {
+        if value.as_ref().is_some_and(|value| value.trim().is_empty()) {
+            fields.error("config::empty", key, format!("`{key}` of {shown} must not be empty"));
+        }
+    }
+    let judge_target = fields.take::<String>("judge_target").map(TargetName::from);
+    let workers = workers(&mut fields);
+    let provider_batching = fields.take("provider_batching").unwrap_or(false);
+    let common_is_wrong = fields.failed();
+    let rest = rest(&mut fields, node);
+
+    let mut own = Notes::new(path);
+    let maker = match provider.as_deref().map(|provider| (provider, ProviderKind::find(provider))) {
+        Some((_, Some(kind))) => read_settings(kind, &rest, &shown, &mut own, env),
+        Some((provider, None)) => {
+            unknown_provider(provider, node, &shown, &mut own);
+            None
+        }
+        None => None,
+    };
+    own.locate(text, 1);
+    let obstacles = notes.absorb_unless(own, |note| OBSTACLES.contains(&note.code));
+    if common_is_wrong {
+        return None;
+    }
+    Some(TargetSpec {
+        name: TargetName::from(name?),
+        judge_target,
+        workers,
+        provider_batching,
+        maker,
+        obstacles,
+    })
+}
+
+/// Notes that matter only for a target that is used.
+const OBSTACLES: [&str; 2] = ["config::env", "targets::provider"];
+
+/// The keys that are the provider's own.
+fn rest<'t>(fields: &mut Fields<'_, 't>, node: &Node<'t>) -> Node<'t> {
+    let entries = fields.rest().into_iter().cloned().collect();
+    Node::new(Kind::Map(entries), node.span)
+}
+
+fn read_settings(
+    kind: &ProviderKind,
+    rest: &Node<'_>,
+    shown: &str,
+    notes: &mut Notes,
+    env: &Env,
+) -> Option<Maker> {
+    let mut fields = Fields::of(rest, shown, Cost::Command, notes, env)?;
+    let maker = kind.read(&mut fields);
+    fields.finish(kind.leftovers);
+    maker
+}
+
+fn unknown_provider(provider: &str, node: &Node<'_>, shown: &str, notes: &mut Notes) {
+    let known = || PROVIDERS.iter().flat_map(|kind| kind.names.iter().copied());
+    let help = match suggestion(provider, known()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known providers: {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    let span = node.get("provider").map(|provider| provider.span);
+    notes
+        .error(
+            "targets::provider",
+            span,
+            format!("{shown} has the provider `{provider}`, which is not known"),
+        )
+        .help(help);
+}
+
+fn workers(fields: &mut Fields<'_, '_>) -> Option<NonZeroUsize> {
+    let workers: u64 = fields.take("workers")?;
+    let checked = usize::try_from(workers)
+        .ok()
+        .filter(|workers| *workers <= MAX_WORKERS)
+        .and_then(NonZeroUsize::new);
+    if checked.is_none() {
+        let message = format!(
+            "`workers` of {} must be from 1 to {MAX_WORKERS}, not `{workers}`",
+            fields.owner()
+        );
+        fields
+            .error("targets::workers", "workers", message)
+            .help("leave `workers` out to run one case at a time");
+    }
+    checked
+}
+
+/// Older files keep a target's keys under `settings`. The flat ones win.
+fn with_nested_settings<'t>(node: &Node<'t>) -> Option<Node<'t>> {
+    let nested = node.get("settings")?.as_map()?;
+    let flat = node.as_map()?.iter().filter(|entry| entry.key != "settings");
+    let mut entries: Vec<Entry<'t>> = flat.cloned().collect();
+    for entry in nested {
+        if !entries.iter().any(|known| known.key == entry.key) {
+            entries.push(entry.clone());
+        }
+    }
+    Some(Node::new(Kind::Map(entries), node.span))
+}
