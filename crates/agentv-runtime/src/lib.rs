@@ -3,7 +3,12 @@
 
 pub mod config;
 pub mod load;
+
 pub mod process;
+pub mod providers;
+pub mod target;
 
 pub mod evaluators;
-pub mod providers;
+
+pub mod run;
+pub mod writers;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// A dataset that was checked.
 #[derive(Debug)]
 pub(super) struct JsonlSource {
-    scope: Arc<Scope>,
+    scope: Scope,
     data: Data,
     /// What the first pass saw; a later pass must see the same.
     seen: Seen,
@@ -124,7 +124,7 @@ pub(super) fn check(
         }
         ordinal += 1;
     }
-    let source = JsonlSource { scope: Arc::new(scope), data, seen: lines.seen };
+    let source = JsonlSource { scope, data, seen: lines.seen };
     let twins = repeated(ids);
     if !twins.is_empty() {
         warn_of_twins(&source, &twins, notes)?;
@@ -210,9 +210,9 @@ fn warn_of_twins(source: &JsonlSource, twins: &HashSet<u64>, notes: &mut Notes) 
 }
 
 impl JsonlSource {
-    pub(super) fn open(&self) -> Result<JsonlCases<'_>, SourceError> {
+    pub(super) fn open(self: &Arc<Self>) -> Result<JsonlCases, SourceError> {
         let lines = self.data.open().map_err(|source| self.io_error(source))?;
-        Ok(JsonlCases { source: self, lines, ordinal: 0, ended: false })
+        Ok(JsonlCases { source: Arc::clone(self), lines, ordinal: 0, ended: false })
     }
 
     fn io_error(&self, source: io::Error) -> SourceError {
@@ -222,14 +222,14 @@ impl JsonlSource {
 
 /// A later pass over the lines.
 #[derive(Debug)]
-pub struct JsonlCases<'s> {
-    source: &'s JsonlSource,
+pub struct JsonlCases {
+    source: Arc<JsonlSource>,
     lines: Lines,
     ordinal: usize,
     ended: bool,
 }
 
-impl JsonlCases<'_> {
+impl JsonlCases {
     fn advance(&mut self) -> Result<Option<EvalCase>, SourceError> {
         while let Some(line) = self.lines.next().map_err(|error| self.source.io_error(error))? {
             let ordinal = self.ordinal;
@@ -247,7 +247,7 @@ impl JsonlCases<'_> {
     }
 }
 
-impl Iterator for JsonlCases<'_> {
+impl Iterator for JsonlCases {
     type Item = Result<Arc<EvalCase>, SourceError>;
 
     fn next(&mut self) -> Option<Self::Item> {

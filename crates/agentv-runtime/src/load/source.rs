@@ -17,8 +17,8 @@ pub struct CaseSource {
 
 #[derive(Debug)]
 pub(super) enum SourceKind {
-    Held(Vec<Arc<EvalCase>>),
-    Streamed(Box<JsonlSource>),
+    Held(Arc<[Arc<EvalCase>]>),
+    Streamed(Arc<JsonlSource>),
 }
 
 /// Why cases cannot be had any more.
@@ -45,27 +45,31 @@ impl CaseSource {
     }
 
     /// Starts from the first case.
-    pub fn open(&self) -> Result<Cases<'_>, SourceError> {
+    pub fn open(&self) -> Result<Cases, SourceError> {
         Ok(match &self.kind {
-            SourceKind::Held(cases) => Cases::Held(cases.iter()),
-            SourceKind::Streamed(source) => Cases::Streamed(Box::new(source.open()?)),
+            SourceKind::Held(cases) => Cases::Held { cases: Arc::clone(cases), next: 0 },
+            SourceKind::Streamed(source) => Cases::Streamed(Box::new(JsonlSource::open(source)?)),
         })
     }
 }
 
 /// Case after case, in the file's order.
 #[derive(Debug)]
-pub enum Cases<'s> {
-    Held(std::slice::Iter<'s, Arc<EvalCase>>),
-    Streamed(Box<JsonlCases<'s>>),
+pub enum Cases {
+    Held { cases: Arc<[Arc<EvalCase>]>, next: usize },
+    Streamed(Box<JsonlCases>),
 }
 
-impl Iterator for Cases<'_> {
+impl Iterator for Cases {
     type Item = Result<Arc<EvalCase>, SourceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::Held(cases) => cases.next().map(|case| Ok(Arc::clone(case))),
+            Self::Held { cases, next } => {
+                let case = cases.get(*next)?;
+                *next += 1;
+                Some(Ok(Arc::clone(case)))
+            }
             Self::Streamed(cases) => cases.next(),
         }
     }

@@ -126,7 +126,7 @@ impl Desk<'_> {
             *by_target.entry(case.target.clone()).or_default() += 1;
         }
         note_default_guidelines(&cases, &scope, notes);
-        let cases = CaseSource { kind: SourceKind::Held(cases), by_target };
+        let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target };
         Some(Parsed { suite: scope.suite, target, cases })
     }
 
@@ -143,7 +143,7 @@ impl Desk<'_> {
         let suite = Arc::clone(&scope.suite);
         match jsonl::check(data, scope, notes) {
             Ok((source, by_target)) => {
-                let cases = CaseSource { kind: SourceKind::Streamed(Box::new(source)), by_target };
+                let cases = CaseSource { kind: SourceKind::Streamed(Arc::new(source)), by_target };
                 Some(Parsed { suite, target, cases })
             }
             Err(error) => {

@@ -1,0 +1,69 @@
+//! One case, prompt to record.
+
+use super::lane::LaneTarget;
+use super::{RunSettings, attempt};
+use agentv_core::record::{self, Asked, Graded};
+use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Response, prompt};
+use agentv_wire::ResultRecord;
+use std::sync::Arc;
+use std::time::SystemTime;
+use tokio_util::sync::CancellationToken;
+
+/// What a case needs besides itself.
+#[derive(Debug)]
+pub(super) struct CaseContext<'a> {
+    pub target: &'a LaneTarget,
+    pub settings: RunSettings,
+    pub cancel: &'a CancellationToken,
+    pub log: &'a Arc<dyn Log>,
+}
+
+/// Asks, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only if the run was stopped
+/// meanwhile: half a case is no result. `answered` is what a batch call brought for this case.
+pub(super) async fn run_case(
+    case: &EvalCase,
+    answered: Option<Response>,
+    cx: &CaseContext<'_>,
+) -> Option<ResultRecord> {
+    let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
+    let answer = attempt::ask(&mut request, answered, cx).await;
+    let asked = Asked {
+        request: &request,
+        provider: cx.target.provider.info(),
+        target: cx.target.name.as_str(),
+    };
+    let response = match answer.outcome {
+        Ok(response) => response,
+        Err(_) if cx.cancel.is_cancelled() => return None,
+        Err(error) => return Some(record::failed(case, asked, &error, timestamp())),
+    };
+    let candidate = Candidate::new(response, answer.wall, &case.suite.exploration_tools);
+
+    let call = CallContext {
+        cancel: cx.cancel.clone(),
+        time_limit: cx.settings.agent_timeout,
+        log: Arc::clone(cx.log),
+    };
+    let look = EvalContext {
+        case,
+        candidate: &candidate,
+        question: &request.question,
+        targets: &cx.target.judges,
+        call: &call,
+    };
+    let mut graded = Vec::with_capacity(case.evaluators.len());
+    for entry in &*case.evaluators {
+        let outcome = entry.evaluator.evaluate(&look).await;
+        graded.push(Graded { entry, outcome });
+    }
+    if cx.cancel.is_cancelled() {
+        return None;
+    }
+    Some(record::graded(case, asked, candidate, graded, timestamp()))
+}
+
+/// Now, as ISO 8601 in UTC with milliseconds.
+pub(super) fn timestamp() -> String {
+    let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or_default();
+    format!("{now:.3}")
+}

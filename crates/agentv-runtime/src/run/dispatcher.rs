@@ -1,0 +1,268 @@
+//! Owns the results file, the display and the signals; hears everything that the workers have to say.
+
+use super::RunSettings;
+use super::outputs::{Reporter, ResultWriter};
+use super::pool::{Pool, Shared};
+use super::tally::Tally;
+use crate::load::SourceError;
+use crate::process::Processes;
+use agentv_core::{Log, LogLevel, RunEvent};
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Outcome {
+    pub tally: Tally,
+    pub ended: Ended,
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// Every case has its record.
+    Complete,
+    /// The user stopped it.
+    Interrupted,
+    /// Records could not be written.
+    Unwritable(io::Error),
+    /// Cases could not be read any more.
+    Unreadable(SourceError),
+}
+
+/// Everything that a run needs.
+#[derive(Debug)]
+pub struct Run {
+    pub pools: Vec<Pool>,
+    pub settings: RunSettings,
+    /// One number of workers for all pools together.
+    pub workers: Option<NonZeroUsize>,
+    pub writer: Box<dyn ResultWriter>,
+    pub reporter: Box<dyn Reporter>,
+    pub processes: Arc<Processes>,
+}
+
+/// Runs all pools to the end.
+pub async fn run(run: Run) -> Outcome {
+    // Workers to dispatcher. Bounded, so that a slow disk slows the workers instead of filling the memory.
+    let (events, inbox) = mpsc::channel(64);
+    // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
+    let (lines, log) = mpsc::unbounded_channel();
+    let cancel = CancellationToken::new();
+    let shared = Shared {
+        settings: run.settings,
+        cancel: cancel.clone(),
+        log: Arc::new(Lines { lines, verbose: run.settings.verbose }),
+        events,
+        // One pool has no more workers than that anyway.
+        permits: run
+            .workers
+            .filter(|_| run.pools.len() > 1)
+            .map(|workers| Arc::new(Semaphore::new(workers.get()))),
+    };
+    let mut pools = JoinSet::new();
+    for pool in run.pools {
+        pools.spawn(pool.run(shared.clone()));
+    }
+    drop(shared);
+
+    let force = CancellationToken::new();
+    let desk = Desk {
+        inbox,
+        log,
+        cancel,
+        force: force.clone(),
+        writer: run.writer,
+        reporter: run.reporter,
+        tally: Tally::default(),
+        error: None,
+    };
+    // On the pool's own threads: from `block_on` every event would wake another thread.
+    let mut desk_task = JoinSet::new();
+    desk_task.spawn(desk.serve());
+    let unreadable = join(&mut pools, &force).await;
+    let Some(Ok(desk)) = desk_task.join_next().await else {
+        let error = io::Error::other("the dispatcher failed");
+        return Outcome { tally: Tally::default(), ended: Ended::Unwritable(error) };
+    };
+    run.processes.end_leftovers();
+    let interrupted = desk.cancel.is_cancelled();
+    let ended = match (desk.error, unreadable) {
+        (Some(error), _) => Ended::Unwritable(error),
+        (None, _) if interrupted => Ended::Interrupted,
+        (None, Some(error)) => Ended::Unreadable(error),
+        (None, None) => Ended::Complete,
+    };
+    Outcome { tally: desk.tally, ended }
+}
+
+/// Waits for all pools; dropping them ends their children.
+async fn join(
+    pools: &mut JoinSet<Result<(), SourceError>>,
+    force: &CancellationToken,
+) -> Option<SourceError> {
+    let mut unreadable = None;
+    loop {
+        tokio::select! {
+            ended = pools.join_next() => match ended {
+                None => return unreadable,
+                Some(Ok(Err(error))) => {
+                    unreadable.get_or_insert(error);
+                }
+                Some(_) => {}
+            },
+            () = force.cancelled() => {
+                pools.shutdown().await;
+                return unreadable;
+            }
+        }
+    }
+}
+
+/// The dispatcher's own things.
+#[derive(Debug)]
+struct Desk {
+    inbox: mpsc::Receiver<RunEvent>,
+    log: mpsc::UnboundedReceiver<RunEvent>,
+    /// Stops the run; children are ended gently.
+    cancel: CancellationToken,
+    /// Stops it now.
+    force: CancellationToken,
+    writer: Box<dyn ResultWriter>,
+    reporter: Box<dyn Reporter>,
+    tally: Tally,
+    error: Option<io::Error>,
+}
+
+impl Desk {
+    async fn serve(mut self) -> Self {
+        let mut events = Vec::with_capacity(64);
+        let mut interrupts = Interrupts::listen();
+        loop {
+            tokio::select! {
+                biased;
+                Some(line) = self.log.recv() => self.reporter.event(&line),
+                count = self.inbox.recv_many(&mut events, 64) => {
+                    if count == 0 {
+                        break;
+                    }
+                    self.take(&mut events);
+                }
+                () = interrupts.next() => self.stop(),
+            }
+        }
+        let closed = self.writer.commit().and_then(|()| self.writer.sync());
+        self.note_error(closed);
+        self.reporter.pause();
+        self
+    }
+
+    /// All that is ready goes out in one write, and only then is it told: what was reported is in the file.
+    fn take(&mut self, events: &mut Vec<RunEvent>) {
+        let mut kept = Ok(());
+        for event in events.iter() {
+            if let RunEvent::Finished(finished) = event {
+                kept = kept.and_then(|()| self.writer.write(&finished.record));
+            }
+        }
+        let kept = kept.and_then(|()| self.writer.commit());
+        self.note_error(kept);
+        if self.error.is_none() {
+            for event in events.iter() {
+                if let RunEvent::Finished(finished) = event {
+                    self.tally.add(finished);
+                }
+                self.reporter.event(event);
+            }
+        }
+        events.clear();
+        if self.inbox.is_empty() {
+            self.reporter.pause();
+        }
+    }
+
+    /// The first Ctrl-C: nothing more is started, children are ended gently, what is done is safe. The second: at once.
+    fn stop(&mut self) {
+        if self.cancel.is_cancelled() {
+            self.force.cancel();
+        }
+        self.cancel.cancel();
+        let synced = self.writer.commit().and_then(|()| self.writer.sync());
+        self.note_error(synced);
+    }
+
+    fn note_error(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            self.error.get_or_insert(error);
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// Ctrl-C, a polite request to end, or a terminal that is gone.
+#[cfg(unix)]
+struct Interrupts([Option<tokio::signal::unix::Signal>; 3]);
+
+#[cfg(unix)]
+impl Interrupts {
+    fn listen() -> Self {
+        use tokio::signal::unix::{SignalKind, signal};
+        Self(
+            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
+                .map(|kind| signal(kind).ok()),
+        )
+    }
+
+    async fn next(&mut self) {
+        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
+            match signal {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        }
+        let [interrupt, terminate, hangup] = &mut self.0;
+        tokio::select! {
+            () = one(interrupt) => {}
+            () = one(terminate) => {}
+            () = one(hangup) => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Interrupts;
+
+#[cfg(not(unix))]
+impl Interrupts {
+    fn listen() -> Self {
+        Self
+    }
+
+    async fn next(&mut self) {
+        let _ = tokio::signal::ctrl_c().await;
+    }
+}
+
+/// Passes on what plug-ins say.
+#[derive(Debug)]
+struct Lines {
+    lines: mpsc::UnboundedSender<RunEvent>,
+    verbose: bool,
+}
+
+impl Log for Lines {
+    fn wants(&self, level: LogLevel) -> bool {
+        level == LogLevel::Warning || self.verbose
+    }
+
+    fn say(&self, level: LogLevel, text: String) {
+        if self.wants(level) {
+            // The dispatcher outlives everyone who speaks; if it is gone, so is the run.
+            let _ = self.lines.send(RunEvent::Log { level, text });
+        }
+    }
+}

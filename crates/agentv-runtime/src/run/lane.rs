@@ -1,0 +1,57 @@
+//! A lane is one eval file on one target.
+
+use crate::load::LoadedSuite;
+use crate::target::JudgeTargets;
+use agentv_core::{EvalCase, Provider, TargetName};
+use std::sync::Arc;
+
+/// The cases of one eval file that one target answers.
+#[derive(Debug)]
+pub struct Lane {
+    pub suite: Arc<LoadedSuite>,
+    pub target: LaneTarget,
+    pub takes: Takes,
+    /// How many cases that is.
+    pub cases: usize,
+    /// The place of the file's first case among all cases of the run.
+    pub first_position: usize,
+}
+
+/// A target, ready to be asked.
+#[derive(Debug)]
+pub struct LaneTarget {
+    /// As records show it.
+    pub name: TargetName,
+    /// As the display shows it: `<name> [provider=<kind>]`.
+    pub label: Arc<str>,
+    pub provider: Arc<dyn Provider>,
+    /// Whether all cases go out in one call, if the provider can.
+    pub batching: bool,
+    pub judges: JudgeTargets,
+}
+
+/// Which cases of the file are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Takes {
+    /// All, whatever they ask for: the user named the target on the command line.
+    All,
+    /// Those that ask for no target or for this one.
+    UndecidedOr(TargetName),
+    /// Those that insist on this target.
+    Only(TargetName),
+}
+
+impl Takes {
+    /// Whether a case that insists on `wanted` belongs here.
+    pub fn accepts(&self, wanted: Option<&TargetName>) -> bool {
+        match self {
+            Self::All => true,
+            Self::UndecidedOr(name) => wanted.is_none_or(|wanted| wanted == name),
+            Self::Only(name) => wanted == Some(name),
+        }
+    }
+
+    pub(super) fn takes(&self, case: &EvalCase) -> bool {
+        self.accepts(case.target.as_ref())
+    }
+}

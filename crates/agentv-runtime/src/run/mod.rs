@@ -1,0 +1,32 @@
+//! The run: lanes of cases are asked and graded by a fixed pool of workers; one dispatcher owns the results file, the
+//! display and the signals.
+
+mod attempt;
+mod batch;
+mod case;
+mod dispatcher;
+mod lane;
+mod outputs;
+mod plan;
+mod pool;
+mod tally;
+
+pub use dispatcher::{Ended, Outcome, Run, run};
+pub use lane::{Lane, LaneTarget, Takes};
+pub use outputs::{Reporter, ResultWriter};
+pub use plan::{Choice, Plan, plan};
+pub use pool::Pool;
+pub use tally::{Placed, Tally, TargetTally};
+
+use std::time::Duration;
+
+/// What holds for every case of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct RunSettings {
+    /// How long one attempt, or one program that grades, may take.
+    pub agent_timeout: Option<Duration>,
+    /// How often a timed-out case is asked again.
+    pub max_retries: u32,
+    /// Whether anybody wants to hear details.
+    pub verbose: bool,
+}

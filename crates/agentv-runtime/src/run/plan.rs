@@ -1,0 +1,155 @@
+//! Suites × targets → pools: who answers what, with how many workers.
+
+use super::lane::{Lane, LaneTarget, Takes};
+use super::pool::Pool;
+use crate::config::{Note, Notes, suggestion};
+use crate::load::LoadedSuite;
+use crate::providers::mock::{DryRunDelay, Mock};
+use crate::target::{Judge, JudgeTargets, TargetBook};
+use agentv_core::{Provider, TargetName};
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+/// What the user chose on the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// Targets by name; they win over what files and cases ask for.
+    pub targets: Vec<TargetName>,
+    pub workers: Option<NonZeroUsize>,
+    /// Ask a stand-in instead of the targets.
+    pub dry_run: Option<DryRunDelay>,
+}
+
+/// The pools of a run, and what is in the way of it.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub pools: Vec<Pool>,
+    /// How many records there will be.
+    pub total: usize,
+    pub notes: Vec<Note>,
+}
+
+/// The target of cases that ask for none.
+const DEFAULT_TARGET: &str = "default";
+
+/// Makes the plan. Suites come with the targets file that holds for them.
+pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -> Plan {
+    let mut plan = Plan::default();
+    // By name, so that a target's workers are shared by all files that use it.
+    let mut pools: BTreeMap<TargetName, Pool> = BTreeMap::new();
+    let mut order = Vec::new();
+    let mut first_position = 0;
+    for (suite, book) in suites {
+        for (name, takes) in wanted(&suite, choice) {
+            let cases = count(&suite, &takes);
+            if cases == 0 {
+                continue;
+            }
+            let target = match lane_target(&name, &book, choice) {
+                Ok(target) => target,
+                Err(notes) => {
+                    plan.notes.extend(
+                        notes
+                            .into_iter()
+                            .filter(|note| !plan.notes.contains(note))
+                            .collect::<Vec<_>>(),
+                    );
+                    unknown(&name, &suite, &book, &mut plan.notes);
+                    continue;
+                }
+            };
+            plan.total += cases;
+            let spec_workers = book.file.find(name.as_str()).and_then(|spec| spec.workers);
+            let workers = choice
+                .workers
+                .or(spec_workers.filter(|_| choice.dry_run.is_none()))
+                .unwrap_or(NonZeroUsize::MIN);
+            let pool = pools.entry(name.clone()).or_insert_with(|| {
+                order.push(name.clone());
+                Pool { lanes: Vec::new(), workers }
+            });
+            pool.workers = pool.workers.max(workers);
+            pool.lanes.push(Lane {
+                suite: Arc::clone(&suite),
+                target,
+                takes,
+                cases,
+                first_position,
+            });
+        }
+        first_position += suite.cases.len();
+    }
+    plan.pools = order.into_iter().filter_map(|name| pools.remove(&name)).collect();
+    plan
+}
+
+/// Which targets answer which cases of a suite.
+fn wanted(suite: &LoadedSuite, choice: &Choice) -> Vec<(TargetName, Takes)> {
+    if !choice.targets.is_empty() {
+        return choice.targets.iter().map(|name| (name.clone(), Takes::All)).collect();
+    }
+    let main = suite.target.clone().unwrap_or_else(|| TargetName::from(DEFAULT_TARGET));
+    let own = suite.cases.by_target().keys().flatten().filter(|name| **name != main).cloned();
+    let own: Vec<(TargetName, Takes)> = own.map(|name| (name.clone(), Takes::Only(name))).collect();
+    std::iter::once((main.clone(), Takes::UndecidedOr(main))).chain(own).collect()
+}
+
+fn count(suite: &LoadedSuite, takes: &Takes) -> usize {
+    let counts = suite.cases.by_target().iter();
+    counts.filter(|(wanted, _)| takes.accepts(wanted.as_ref())).map(|(_, count)| count).sum()
+}
+
+/// The target, or the notes on why it cannot be used; none if it does not exist.
+fn lane_target(
+    name: &TargetName,
+    book: &Arc<TargetBook>,
+    choice: &Choice,
+) -> Result<LaneTarget, Vec<Note>> {
+    let spec = book.file.find(name.as_str()).ok_or_else(Vec::new)?;
+    if let Some(delay) = choice.dry_run {
+        let provider: Arc<dyn Provider> = Arc::new(Mock::dry_run(delay));
+        let judges =
+            JudgeTargets { book: Arc::clone(book), judge: Judge::Own(Arc::clone(&provider)) };
+        return Ok(LaneTarget {
+            name: TargetName::from(format!("{name}-dry-run")),
+            label: format!("{name} [provider=mock (dry-run)]").into(),
+            provider,
+            batching: false,
+            judges,
+        });
+    }
+    let provider = book.provider(name).map_err(|_| spec.obstacles.clone())?;
+    let judge = match &spec.judge_target {
+        Some(judge) => Judge::Named(judge.clone()),
+        None => Judge::Own(Arc::clone(&provider)),
+    };
+    Ok(LaneTarget {
+        name: name.clone(),
+        label: format!("{name} [provider={}]", provider.info().kind).into(),
+        provider,
+        batching: spec.provider_batching,
+        judges: JudgeTargets { book: Arc::clone(book), judge },
+    })
+}
+
+fn unknown(name: &TargetName, suite: &LoadedSuite, book: &TargetBook, notes: &mut Vec<Note>) {
+    if book.file.find(name.as_str()).is_some() {
+        return;
+    }
+    let mut own = Notes::new(suite.suite.file.clone());
+    let names: Vec<&str> = book.file.names().collect();
+    let message = format!("there is no target `{name}` in `{}`", book.file.path.display());
+    let help = match suggestion(name.as_str(), names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`? available: {}", names.join(", ")),
+        None if name.as_str() == DEFAULT_TARGET => {
+            format!(
+                "choose one with `--target` or `execution.target`; available: {}",
+                names.join(", ")
+            )
+        }
+        None => format!("available: {}", names.join(", ")),
+    };
+    own.error("targets::unknown", None, message).help(help);
+    notes.extend(own.finish().0);
+}

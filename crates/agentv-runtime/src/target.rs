@@ -1,0 +1,97 @@
+//! Targets by name, built when they are first needed, so that an unused one needs no key.
+
+use crate::load::TargetsFile;
+use crate::providers::Deps;
+use agentv_core::{EvaluatorError, Provider, TargetName, Targets};
+use agentv_wire::FailureKind;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The targets of one targets file, as one eval file sees them.
+#[derive(Debug)]
+pub struct TargetBook {
+    pub file: TargetsFile,
+    /// What every provider is given; the target's name is filled in.
+    deps: Deps,
+    /// A lock and not a message: building is quick and happens once.
+    built: Mutex<HashMap<TargetName, Arc<dyn Provider>>>,
+}
+
+/// Why a target cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TargetError {
+    #[error("there is no target `{name}`; available: {available}")]
+    Unknown { name: String, available: String },
+    #[error("target `{name}` cannot be used: {reason}")]
+    Unusable { name: String, reason: String },
+}
+
+impl TargetBook {
+    pub fn new(file: TargetsFile, deps: Deps) -> Arc<Self> {
+        Arc::new(Self { file, deps, built: Mutex::default() })
+    }
+
+    /// The provider of a target; one instance for all who ask.
+    pub fn provider(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
+        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(provider) = built.get(name) {
+            return Ok(Arc::clone(provider));
+        }
+        let provider = self.build(name)?;
+        built.insert(name.clone(), Arc::clone(&provider));
+        Ok(provider)
+    }
+
+    fn build(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
+        let Some(spec) = self.file.find(name.as_str()) else {
+            let available: Vec<&str> = self.file.names().collect();
+            return Err(TargetError::Unknown {
+                name: name.to_string(),
+                available: available.join(", "),
+            });
+        };
+        let Some(maker) = &spec.maker else {
+            let reasons: Vec<&str> =
+                spec.obstacles.iter().map(|note| note.message.as_str()).collect();
+            return Err(TargetError::Unusable {
+                name: name.to_string(),
+                reason: reasons.join("; "),
+            });
+        };
+        Ok(maker(&Deps { target: name.clone(), ..self.deps.clone() }))
+    }
+}
+
+/// What the graders of one target's answers may ask.
+#[derive(Debug)]
+pub struct JudgeTargets {
+    pub book: Arc<TargetBook>,
+    pub judge: Judge,
+}
+
+/// Who judges.
+#[derive(Debug)]
+pub enum Judge {
+    /// The target's `judge_target`.
+    Named(TargetName),
+    /// The target itself, since it names no judge.
+    Own(Arc<dyn Provider>),
+}
+
+impl Targets for JudgeTargets {
+    fn judge(&self) -> Result<Arc<dyn Provider>, EvaluatorError> {
+        match &self.judge {
+            Judge::Named(name) => self.named(name.as_str()),
+            Judge::Own(provider) => Ok(Arc::clone(provider)),
+        }
+    }
+
+    fn named(&self, name: &str) -> Result<Arc<dyn Provider>, EvaluatorError> {
+        let provider = self.book.provider(&TargetName::from(name));
+        provider.map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.book.file.names().collect()
+    }
+}
