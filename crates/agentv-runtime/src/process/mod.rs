@@ -1,35 +1,25 @@
 //! The one door to other programs: bounded capture, no hang on an unread stdin, and nothing left behind.
+//!
+//! A process group is not enough to end what an agent started, since agents run tools in sessions of their own. So on
+//! Linux AgentV is a child subreaper ([`become_subreaper`]), and every child carries the ids of its run and its call in its
+//! environment. When a call ends, orphans that came to us and carry its id are ended with all that they started; on a
+//! time-out or a cancel the whole of `/proc` is walked. Elsewhere the process group is all there is.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Duration;
+mod command;
+mod find;
+mod output;
+#[cfg(target_os = "linux")]
+mod procfs;
+mod quote;
+mod run;
+mod tree;
 
-/// A program to run. There are no defaults to forget: every field is stated.
-#[derive(Debug, Clone)]
-pub struct Command {
-    /// The program, then its arguments.
-    pub argv: Vec<OsString>,
-    pub cwd: PathBuf,
-    /// Set on top of what the child inherits.
-    pub env: Vec<(String, String)>,
-    pub stdin: Stdin,
-    /// After this long the whole tree is ended.
-    pub time_limit: Option<Duration>,
-    /// How much of stdout, and of stderr, is kept.
-    pub output_cap: usize,
-}
+#[cfg(test)]
+mod tests;
 
-/// What a child reads.
-#[derive(Debug, Clone)]
-pub enum Stdin {
-    Nothing,
-    Bytes(Vec<u8>),
-}
-
-/// Runs programs for one run of AgentV.
-#[derive(Debug)]
-pub struct Processes {}
-
-impl Processes {
-    pub fn end_leftovers(&self) {}
-}
+pub use command::{Command, Gentle, Stdin};
+pub use find::{FindError, find};
+pub use output::{Captured, Ended, Output};
+pub use quote::quote;
+pub use run::{Processes, RunError};
+pub use tree::become_subreaper;

@@ -1,0 +1,130 @@
+//! What is run, and how.
+
+use super::find::in_path;
+use agentv_wire::env;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use std::{fmt, io};
+
+/// A program to run. There are no defaults to forget: every field is stated.
+#[derive(Clone)]
+pub struct Command {
+    /// The program, then its arguments. A relative program with a `/` is taken from `cwd`.
+    pub argv: Vec<OsString>,
+    pub cwd: PathBuf,
+    /// Set on top of what the child inherits.
+    pub env: Vec<(String, String)>,
+    /// Removed from what the child inherits. What `env` sets, stays.
+    pub unset: Vec<String>,
+    pub stdin: Stdin,
+    /// After this long the whole tree is ended.
+    pub time_limit: Option<Duration>,
+    /// How many bytes of stdout, and of stderr, are kept.
+    pub output_cap: usize,
+    /// How the tree is asked to end before it is made to.
+    pub gentle: Gentle,
+}
+
+/// What a child reads.
+#[derive(Clone)]
+pub enum Stdin {
+    Nothing,
+    Bytes(Vec<u8>),
+}
+
+/// The first signal on a time-out or a cancel. Clients differ in which one makes them end their own children.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gentle {
+    Terminate,
+    Interrupt,
+    /// No grace: for programs with nothing to save.
+    Kill,
+}
+
+impl Command {
+    /// The `argv` of a script for the shell. Not a login shell, which would run the user's profile.
+    pub fn shell(script: impl Into<OsString>) -> Vec<OsString> {
+        vec!["/bin/sh".into(), "-c".into(), script.into()]
+    }
+
+    /// What the program is called in messages.
+    pub(super) fn program(&self) -> String {
+        self.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    /// Starts it, in a process group of its own.
+    pub(super) fn spawn(&self, run_id: &str, call_id: &str) -> io::Result<tokio::process::Child> {
+        let Some((program, arguments)) = self.argv.split_first() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program to run"));
+        };
+        // Nothing that needs `pre_exec` may be added here: std would fork instead of using posix_spawn, which is slow and
+        // grows with our own memory. The same goes for a bare program beside a `PATH` of its own, hence `locate`.
+        #[expect(clippy::disallowed_methods, reason = "this is the one way to run a program")]
+        let mut command = tokio::process::Command::new(self.locate(program)?);
+        command
+            .arg0(program)
+            .args(arguments)
+            .current_dir(&self.cwd)
+            .process_group(0)
+            .kill_on_drop(true)
+            .stdin(match self.stdin {
+                Stdin::Nothing => Stdio::null(),
+                Stdin::Bytes(_) => Stdio::piped(),
+            })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        for name in &self.unset {
+            command.env_remove(name);
+        }
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.env(env::RUN_ID, run_id).env(env::CALL_ID, call_id);
+        command.spawn().map_err(|error| self.explain(error))
+    }
+
+    /// A bare name is looked up by us if the child gets a `PATH` of its own, else by the system.
+    fn locate(&self, program: &OsStr) -> io::Result<OsString> {
+        let path = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value);
+        let Some(path) = path.filter(|_| !program.as_encoded_bytes().contains(&b'/')) else {
+            return Ok(program.to_owned());
+        };
+        let found = in_path(program, path.as_ref(), &self.cwd);
+        found.map(PathBuf::into_os_string).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// The system says "not found" of a missing directory as of a missing program.
+    fn explain(&self, error: io::Error) -> io::Error {
+        if self.cwd.is_dir() {
+            return error;
+        }
+        let text = format!("the working directory `{}` does not exist", self.cwd.display());
+        io::Error::new(error.kind(), text)
+    }
+}
+
+/// Values of `env` may be secrets and stdin may be long, so neither is shown.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.env.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Command")
+            .field("argv", &self.argv)
+            .field("cwd", &self.cwd)
+            .field("env", &names)
+            .field("unset", &self.unset)
+            .field("stdin", &self.stdin)
+            .field("time_limit", &self.time_limit)
+            .field("output_cap", &self.output_cap)
+            .field("gentle", &self.gentle)
+            .finish()
+    }
+}
+
+impl fmt::Debug for Stdin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nothing => f.write_str("Nothing"),
+            Self::Bytes(bytes) => write!(f, "Bytes({})", bytes.len()),
+        }
+    }
+}

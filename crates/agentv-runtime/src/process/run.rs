@@ -1,0 +1,302 @@
+//! Spawn, pump three pipes, time out, cancel, reap.
+
+use super::output::{Capture, Captured};
+use super::tree::{self, Tree};
+use super::{Command, Ended, Gentle, Output, Stdin};
+use rustix::process::Signal;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+/// Between the gentle signal and the one that cannot be ignored. Claude Code needs 1.8 s to end its tools.
+const GENTLE_GRACE: Duration = Duration::from_secs(2);
+/// How long pipes may stay open after the program has ended, for what is still on its way. Background children which hold
+/// them cost this long and no longer.
+const PIPE_GRACE: Duration = Duration::from_millis(200);
+/// How long the leader's own end is awaited after it was killed; it is never needed unless a process hangs in the kernel.
+const REAP_LIMIT: Duration = Duration::from_secs(5);
+/// How often a group that was asked to end is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// What is read at once: as much as a pipe holds.
+const READ_SIZE: usize = 64 * 1024;
+
+/// Why a program did not come to its own end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error("cannot run `{program}`")]
+    Spawn { program: String, source: io::Error },
+    /// With what it had printed, and how it ended when it was told to.
+    #[error("timed out after {}", agentv_core::provider::seconds(*after))]
+    TimedOut { after: Duration, output: Box<Output> },
+    #[error("stopped before it ended")]
+    Cancelled,
+}
+
+/// Runs programs for one run of AgentV.
+#[derive(Debug)]
+pub struct Processes {
+    run_id: String,
+    calls: AtomicU64,
+}
+
+impl Processes {
+    pub fn new(run_id: String) -> Arc<Self> {
+        Arc::new(Self { run_id, calls: AtomicU64::new(0) })
+    }
+
+    /// Runs a program to its end. Whatever way this ends, by a drop too, nothing that the program started is left.
+    pub async fn run(
+        &self,
+        command: Command,
+        cancel: &CancellationToken,
+    ) -> Result<Output, RunError> {
+        if cancel.is_cancelled() {
+            return Err(RunError::Cancelled);
+        }
+        let started = Instant::now();
+        let (time_limit, program) = (command.time_limit, command.program());
+        let failed = |source| RunError::Spawn { program: program.clone(), source };
+        let mut running = self.start(command).map_err(failed)?;
+        // The limits come first: a child that never stops printing would use up the task's turn before they are asked.
+        let outcome = tokio::select! {
+            biased;
+            () = cancel.cancelled() => Outcome::Cancelled,
+            after = elapse(time_limit) => Outcome::TimedOut(after),
+            ended = running.leader_end() => Outcome::Ended(ended),
+        };
+        match outcome {
+            Outcome::Ended(Ok(ended)) => {
+                running.settle().await;
+                Ok(running.finish(ended, started))
+            }
+            Outcome::Ended(Err(source)) => Err(failed(source)),
+            Outcome::TimedOut(after) => {
+                let ended = running.stop().await;
+                let output = Box::new(running.finish(ended, started));
+                Err(RunError::TimedOut { after, output })
+            }
+            Outcome::Cancelled => {
+                let ended = running.stop().await;
+                running.finish(ended, started);
+                Err(RunError::Cancelled)
+            }
+        }
+    }
+
+    /// Ends everything that carries this run's id, and orphans that carry none. For the end of a run, when no call is
+    /// under way, and for the leftovers of a run that was killed; it may take seconds if something does not die.
+    pub fn end_leftovers(&self) {
+        tree::end_run(&self.run_id);
+    }
+
+    fn start(&self, command: Command) -> io::Result<Running> {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let call_id = format!("{}.{call}", self.run_id);
+        let mut child = command.spawn(&self.run_id, &call_id)?;
+        let leader = child.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()));
+        // Only a child that was waited for has no pid.
+        let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
+        Ok(Running {
+            pipes: Pipes::of(&mut child, command.stdin, command.output_cap),
+            child,
+            tree: Tree::new(leader, &call_id),
+            gentle: command.gentle,
+            is_over: false,
+        })
+    }
+}
+
+enum Outcome {
+    Ended(io::Result<Ended>),
+    TimedOut(Duration),
+    Cancelled,
+}
+
+/// Returns the limit when it is over; without one, never.
+async fn elapse(limit: Option<Duration>) -> Duration {
+    match limit {
+        Some(limit) => {
+            sleep(limit).await;
+            limit
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// A program that was started, and all that it starts. If it is dropped before its end, the tree is killed.
+struct Running {
+    child: Child,
+    pipes: Pipes,
+    tree: Tree,
+    gentle: Gentle,
+    is_over: bool,
+}
+
+impl Running {
+    /// Waits for the leader while the pipes are pumped. May be called again after it was dropped half-way or has returned.
+    async fn leader_end(&mut self) -> io::Result<Ended> {
+        let Self { child, pipes, tree, .. } = self;
+        let status = tokio::select! {
+            biased;
+            status = child.wait() => status?,
+            status = async { pipes.pump().await; std::future::pending().await } => status,
+        };
+        tree.leader_is_reaped();
+        Ok(Ended::of(status))
+    }
+
+    /// After the leader's own end: reads what is still on its way and ends what it left behind.
+    async fn settle(&mut self) {
+        // Children may still be writing what they read from the leader, as `tee` in `cmd > >(tee log)`: they get a moment.
+        self.pipes.drain(PIPE_GRACE).await;
+        if self.tree.has_leftovers() {
+            self.tree.end().await;
+            self.pipes.drain(PIPE_GRACE).await;
+        }
+        self.is_over = true;
+    }
+
+    /// Asks the tree to end, and then makes it.
+    async fn stop(&mut self) -> Ended {
+        if let Some(signal) = self.gentle.signal() {
+            self.tree.look();
+            self.tree.signal_group(signal);
+            let _ = timeout(GENTLE_GRACE, self.group_end()).await;
+        }
+        self.tree.end().await;
+        let ended = timeout(REAP_LIMIT, self.leader_end()).await;
+        self.pipes.drain(PIPE_GRACE).await;
+        self.is_over = true;
+        // If it cannot even be waited for, it was killed by us as far as anybody can say.
+        ended.ok().and_then(Result::ok).unwrap_or(Ended::Signal(Signal::KILL.as_raw()))
+    }
+
+    /// Until the leader and its whole group have ended. A shell ends at once when asked to, while the agent that it runs
+    /// needs the grace time to put its house in order.
+    async fn group_end(&mut self) {
+        if self.leader_end().await.is_err() {
+            return;
+        }
+        let Self { pipes, tree, .. } = self;
+        let look = async {
+            while !tree.group_is_gone() {
+                sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::select! {
+            () = look => {}
+            () = async { pipes.pump().await; std::future::pending().await } => {}
+        }
+    }
+
+    fn finish(mut self, ended: Ended, started: Instant) -> Output {
+        let (stdout, stderr) = self.pipes.take();
+        Output { ended, stdout, stderr, elapsed: started.elapsed() }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tree.signal_group(Signal::KILL);
+            self.tree.end_now();
+        }
+    }
+}
+
+impl Gentle {
+    fn signal(self) -> Option<Signal> {
+        match self {
+            Self::Terminate => Some(Signal::TERM),
+            Self::Interrupt => Some(Signal::INT),
+            Self::Kill => None,
+        }
+    }
+}
+
+/// The three pipes of a child. All waits on them may be dropped half-way and taken up again.
+struct Pipes {
+    stdin: Feed,
+    stdout: Drain<ChildStdout>,
+    stderr: Drain<ChildStderr>,
+}
+
+impl Pipes {
+    fn of(child: &mut Child, stdin: Stdin, cap: usize) -> Self {
+        let bytes = match stdin {
+            Stdin::Nothing => Vec::new(),
+            Stdin::Bytes(bytes) => bytes,
+        };
+        Self {
+            stdin: Feed { pipe: child.stdin.take(), bytes, written: 0 },
+            stdout: Drain { pipe: child.stdout.take(), capture: Capture::new(cap) },
+            stderr: Drain { pipe: child.stderr.take(), capture: Capture::new(cap) },
+        }
+    }
+
+    /// Until all three are closed. Together, so that a child which fills one pipe before it reads another cannot block.
+    async fn pump(&mut self) {
+        tokio::join!(self.stdin.pump(), self.stdout.pump(), self.stderr.pump());
+    }
+
+    /// Closes stdin and reads what is left of the others, but not for longer than this.
+    async fn drain(&mut self, limit: Duration) {
+        self.stdin.pipe = None;
+        let _ =
+            timeout(limit, async { tokio::join!(self.stdout.pump(), self.stderr.pump()) }).await;
+    }
+
+    fn take(&mut self) -> (Captured, Captured) {
+        (self.stdout.take(), self.stderr.take())
+    }
+}
+
+/// What is still to be written to stdin.
+struct Feed {
+    pipe: Option<ChildStdin>,
+    bytes: Vec<u8>,
+    written: usize,
+}
+
+impl Feed {
+    async fn pump(&mut self) {
+        while let Some(pipe) = &mut self.pipe {
+            let rest = &self.bytes[self.written..];
+            match pipe.write(rest).await {
+                Ok(count) if count > 0 => self.written += count,
+                // All is written, or the child does not want to read the rest, which is its own business.
+                _ => self.pipe = None,
+            }
+        }
+    }
+}
+
+/// What a child prints to one of its outputs.
+struct Drain<P> {
+    pipe: Option<P>,
+    capture: Capture,
+}
+
+impl<P: AsyncRead + Unpin> Drain<P> {
+    async fn pump(&mut self) {
+        let mut buffer = Vec::new();
+        while let Some(pipe) = &mut self.pipe {
+            buffer.clear();
+            buffer.reserve(READ_SIZE);
+            match pipe.read_buf(&mut buffer).await {
+                Ok(count) if count > 0 => self.capture.push(&buffer),
+                _ => self.pipe = None,
+            }
+        }
+    }
+
+    fn take(&mut self) -> Captured {
+        self.pipe = None;
+        std::mem::replace(&mut self.capture, Capture::new(0)).finish()
+    }
+}

@@ -1,0 +1,260 @@
+//! All that one call started, found and ended.
+
+#[cfg(target_os = "linux")]
+use super::procfs::{self, Process};
+#[cfg(target_os = "linux")]
+use agentv_wire::env;
+use rustix::process::{Pid, Signal};
+use rustix::process::{kill_process_group, test_kill_process_group};
+use std::time::Duration;
+use std::{io, iter};
+
+/// Makes orphans of our children come to us instead of going to init. For `main`, once, before the first child.
+#[cfg(target_os = "linux")]
+pub fn become_subreaper() -> io::Result<()> {
+    // The argument is only a flag to the kernel; any pid says yes.
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Only Linux has subreapers; elsewhere the process group has to do.
+#[cfg(not(target_os = "linux"))]
+pub fn become_subreaper() -> io::Result<()> {
+    Ok(())
+}
+
+/// The processes of one call: the one that we started, its group, and what carries the call's id.
+#[derive(Debug)]
+pub(super) struct Tree {
+    /// The process that we started, which is also the number of its group.
+    leader: Pid,
+    /// Its status was taken, so its pid may be somebody else's by now. That of its group is not while it has members.
+    leader_is_reaped: bool,
+    /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
+    #[cfg(target_os = "linux")]
+    mark: Vec<u8>,
+    /// Members that were seen before, by pid and start. They are found again even if they have lost their parent and have
+    /// no environment to show, as zombies have none.
+    #[cfg(target_os = "linux")]
+    seen: Vec<(procfs::Pid, u64)>,
+}
+
+/// What one look at a tree found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    Gone,
+    /// Something was there and was killed; look again.
+    Busy,
+}
+
+impl Tree {
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(unused_variables, reason = "only /proc shows marks")
+    )]
+    pub(super) fn new(leader: Pid, call_id: &str) -> Self {
+        Self {
+            leader,
+            leader_is_reaped: false,
+            #[cfg(target_os = "linux")]
+            mark: mark(env::CALL_ID, call_id),
+            #[cfg(target_os = "linux")]
+            seen: Vec::new(),
+        }
+    }
+
+    /// To be told when the leader's exit status was taken.
+    pub(super) fn leader_is_reaped(&mut self) {
+        self.leader_is_reaped = true;
+    }
+
+    pub(super) fn signal_group(&self, signal: Signal) {
+        let _ = kill_process_group(self.leader, signal);
+    }
+
+    /// Whether the leader's group has nobody left in it. Zombies that came to us are taken away first.
+    pub(super) fn group_is_gone(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        reap_adopted();
+        test_kill_process_group(self.leader).is_err()
+    }
+
+    /// Kills until nothing is left, or until it is clear that something cannot be killed.
+    pub(super) async fn end(&mut self) {
+        for pause in pauses(KILL_LIMIT) {
+            if self.kill_round() == Round::Gone {
+                return;
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// The same without waiting for anybody, for the moment when a call is dropped. Holds up its thread for milliseconds.
+    pub(super) fn end_now(&mut self) {
+        for pause in pauses(DROP_LIMIT) {
+            if self.kill_round() == Round::Gone {
+                return;
+            }
+            std::thread::sleep(pause);
+        }
+    }
+}
+
+/// How long a tree is looked after once it was sent the signal that nobody can ignore. A process that hangs in the kernel
+/// would keep us for ever.
+const KILL_LIMIT: Duration = Duration::from_secs(5);
+const DROP_LIMIT: Duration = Duration::from_millis(250);
+
+/// Short at first, as most trees are gone at once; together not longer than `limit`.
+fn pauses(limit: Duration) -> impl Iterator<Item = Duration> {
+    let steps = iter::successors(Some(Duration::from_millis(1)), |pause| {
+        Some((*pause * 2).min(Duration::from_millis(20)))
+    });
+    let mut total = Duration::ZERO;
+    steps.take_while(move |pause| {
+        total += *pause;
+        total <= limit
+    })
+}
+
+#[cfg(target_os = "linux")]
+impl Tree {
+    /// Remembers everybody who belongs to the call now.
+    pub(super) fn look(&mut self) {
+        self.members();
+    }
+
+    /// Whether a call whose leader has ended left somebody behind. Nearly free: it is asked after every call.
+    pub(super) fn has_leftovers(&self) -> bool {
+        let orphans = reap_adopted();
+        orphans.iter().any(|process| process.has_in_environment(&self.mark))
+            || test_kill_process_group(self.leader).is_ok()
+    }
+
+    fn kill_round(&mut self) -> Round {
+        let leader = self.unreaped_leader();
+        let mut left = Round::Gone;
+        for process in self.members() {
+            // The leader's status is tokio's to take.
+            let is_gone = process.is_zombie && (Some(process.pid) == leader || is_reaped(&process));
+            if !is_gone {
+                process.kill();
+                left = Round::Busy;
+            }
+        }
+        left
+    }
+
+    fn members(&mut self) -> Vec<Process> {
+        let leader = self.unreaped_leader();
+        let group = self.leader.as_raw_nonzero().get();
+        let members = with_descendants(&procfs::all(), |process| {
+            Some(process.pid) == leader
+                || process.group == group
+                || self.seen.contains(&(process.pid, process.start))
+                || process.has_in_environment(&self.mark)
+        });
+        self.seen = members.iter().map(|process| (process.pid, process.start)).collect();
+        members
+    }
+
+    fn unreaped_leader(&self) -> Option<procfs::Pid> {
+        (!self.leader_is_reaped).then_some(self.leader.as_raw_nonzero().get())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Tree {
+    pub(super) fn look(&mut self) {}
+
+    pub(super) fn has_leftovers(&self) -> bool {
+        test_kill_process_group(self.leader).is_ok()
+    }
+
+    fn kill_round(&mut self) -> Round {
+        // A zombie that waits for its status still counts as a member; it cannot be signalled and is not ours to wait for.
+        match kill_process_group(self.leader, Signal::KILL) {
+            Ok(()) if self.leader_is_reaped => Round::Busy,
+            _ => Round::Gone,
+        }
+    }
+}
+
+/// Ends whatever carries this run's id, and orphans of ours that carry no id at all.
+#[cfg(target_os = "linux")]
+pub(super) fn end_run(run_id: &str) {
+    let mark = mark(env::RUN_ID, run_id);
+    for pause in pauses(KILL_LIMIT) {
+        let mut left = Round::Gone;
+        let all = procfs::all();
+        let own = procfs::own_pid();
+        let members = with_descendants(&all, |process| {
+            process.has_in_environment(&mark)
+                || (process.parent == own && !process.has_another(env::RUN_ID, &mark))
+        });
+        for process in members {
+            // A direct child's status is tokio's to take, whether or not somebody still asks tokio for it.
+            let is_gone = process.is_zombie && (may_be_tokios(&process) || is_reaped(&process));
+            if !is_gone {
+                process.kill();
+                left = Round::Busy;
+            }
+        }
+        if left == Round::Gone {
+            return;
+        }
+        std::thread::sleep(pause);
+    }
+}
+
+/// Without `/proc` there is no finding them; each call ended its own group.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn end_run(_run_id: &str) {}
+
+#[cfg(target_os = "linux")]
+fn mark(name: &str, value: &str) -> Vec<u8> {
+    format!("{name}={value}").into_bytes()
+}
+
+/// The chosen ones and all that they started; never ourselves.
+#[cfg(target_os = "linux")]
+fn with_descendants(all: &[Process], is_root: impl Fn(&Process) -> bool) -> Vec<Process> {
+    let own = procfs::own_pid();
+    let (mut found, mut rest): (Vec<Process>, Vec<Process>) =
+        all.iter().filter(|process| process.pid != own).partition(|process| is_root(process));
+    let mut new = 0..found.len();
+    while !new.is_empty() {
+        let parents = found[new].iter().map(|process| process.pid).collect::<Vec<_>>();
+        let before = found.len();
+        let children = rest.extract_if(.., |process| parents.contains(&process.parent));
+        found.extend(children);
+        new = before..found.len();
+    }
+    found
+}
+
+/// Takes the status of orphans that came to us and have ended; returns those that live.
+#[cfg(target_os = "linux")]
+fn reap_adopted() -> Vec<Process> {
+    let mut adopted = procfs::adopted();
+    adopted.retain(|process| {
+        if process.is_zombie && !may_be_tokios(process) {
+            process.reap();
+        }
+        !process.is_zombie
+    });
+    adopted
+}
+
+/// Whether a zombie does not keep its pid any longer, or is none of our children.
+#[cfg(target_os = "linux")]
+fn is_reaped(zombie: &Process) -> bool {
+    zombie.parent != procfs::own_pid() || zombie.reap()
+}
+
+/// Whether this child of ours may be one that we started ourselves: those lead a group in our own session. Nobody else's
+/// status is tokio's to take.
+#[cfg(target_os = "linux")]
+fn may_be_tokios(process: &Process) -> bool {
+    let session = rustix::process::getsid(None).map(|session| session.as_raw_nonzero().get());
+    process.pid == process.group && Ok(process.session) == session
+}
