@@ -1,1 +1,30 @@
+//! The `agentv` program: arguments become settings, a command does the work, its outcome becomes an exit code.
 
+mod args;
+mod commands;
+mod settings;
+mod terminal;
+
+use agentv_wire::Exit;
+use args::{Args, Command};
+use clap::Parser;
+use settings::Surroundings;
+use std::ffi::OsString;
+
+/// Runs one command line.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => return terminal::usage(&error),
+    };
+    let surroundings = match Surroundings::look() {
+        Ok(surroundings) => surroundings,
+        Err(error) => {
+            return terminal::fail(&format!("the working directory cannot be used: {error}"), None);
+        }
+    };
+    match args.command {
+        Command::Eval(args) => commands::eval::run(args, &surroundings),
+        Command::Validate(args) => commands::validate::run(&args, &surroundings),
+    }
+}

@@ -30,7 +30,7 @@ pub use glob::{BadGlob, Glob};
 pub use source::{CaseSource, Cases, SourceError};
 pub use suite::LoadedSuite;
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
-pub use validate::{FileKind, validate};
+pub use validate::{FileKind, validatable, validate};
 
 use crate::config::{Env, Note, Notes};
 use crate::process::Processes;

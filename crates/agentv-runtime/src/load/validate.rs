@@ -1,9 +1,11 @@
 //! `agentv validate`: the loader itself, without a run.
 
+use super::scope::CASES;
 use super::suite::{is_jsonl, read_text};
 use super::{Loader, Report, guidelines, yaml};
 use crate::config::{Cost, Notes};
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What a file is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -46,6 +48,50 @@ fn config(path: &Path) -> Report {
     }
     report.add(notes);
     report
+}
+
+/// The files that an argument names: itself, or all that are ours below a directory. Hidden directories and `node_modules`
+/// are skipped, and so are YAML files that have none of our keys.
+pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !std::fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut waiting = vec![path.to_owned()];
+    while let Some(dir) = waiting.pop() {
+        for entry in std::fs::read_dir(&dir)? {
+            let path = entry?.path();
+            let name = path
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default();
+            if path.is_dir() {
+                if !name.starts_with('.') && name != "node_modules" {
+                    waiting.push(path);
+                }
+            } else if is_jsonl(&path) || (is_yaml(&path) && is_ours(&path)) {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+/// A broken file is ours, too: better to complain about one too many than to pass one over.
+fn is_ours(path: &Path) -> bool {
+    // What stands beside a dataset is checked with it.
+    if path.with_extension("jsonl").is_file() {
+        return false;
+    }
+    let Ok(text) = std::fs::read_to_string(path) else { return true };
+    let Some(root) = yaml::parse(&text, &mut Notes::new(path)) else { return true };
+    let keys = CASES.iter().copied().chain(["targets", "guideline_patterns", "$schema"]);
+    keys.into_iter().any(|key| root.get(key).is_some())
+        || path.file_name().is_some_and(|name| name.to_string_lossy().contains(".eval."))
 }
 
 /// By `$schema` if the file has one, else by its name.

@@ -1,0 +1,130 @@
+//! The command line as clap types; no logic.
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Evaluate AI agents and models: is it any good, and did my change make it better?
+#[derive(Debug, Parser)]
+#[command(name = "agentv", version, styles = STYLES, disable_version_flag = true, propagate_version = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print version
+    #[arg(short = 'v', long, global = true, action = clap::ArgAction::Version)]
+    version: Option<bool>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run eval files against targets and write one record per case
+    Eval(Box<EvalArgs>),
+    /// Check eval files, datasets, targets and configuration without calling anything
+    Validate(ValidateArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed, 2 wrong input, 3 a record has an error,
+130 interrupted.
+
+Examples:
+  agentv eval evals/support.eval.yaml
+  agentv eval 'evals/**/*.yaml' --target gpt --target claude --workers 8
+  agentv eval evals/big.jsonl --eval-id 'billing-*' --out results.jsonl")]
+pub(crate) struct EvalArgs {
+    /// Eval files (.yaml, .yml, .jsonl), or globs of them
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// A target by name; repeat it to run several. Wins over what files and cases ask for
+    #[arg(long, value_name = "NAME")]
+    pub target: Vec<String>,
+    /// The targets file, or a directory that holds it [default: looked for from each eval file upwards]
+    #[arg(long, value_name = "PATH")]
+    pub targets: Option<PathBuf>,
+    /// Run only cases whose id matches
+    #[arg(long, value_name = "GLOB")]
+    pub eval_id: Option<String>,
+    /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Where results go [default: .agentv/results/eval_<time>.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The format of the results
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
+    pub output_format: OutputFormat,
+    /// Ask a stand-in instead of the target: nothing is called, nothing is paid
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Milliseconds that the stand-in takes
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub dry_run_delay: u64,
+    /// With --dry-run-delay-max: a random delay between the two
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub dry_run_delay_min: u64,
+    /// See --dry-run-delay-min
+    #[arg(long, value_name = "MS", default_value_t = 0)]
+    pub dry_run_delay_max: u64,
+    /// Seconds that one attempt, or one judge program, may take; 0 means no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    pub agent_timeout: f64,
+    /// How often a case that timed out is asked again
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub max_retries: u32,
+    /// Exit 1 if the mean score of any target is below this
+    #[arg(long, value_name = "SCORE")]
+    pub threshold: Option<f64>,
+    /// Exit 1 if any case scores below this
+    #[arg(long, value_name = "SCORE")]
+    pub case_threshold: Option<f64>,
+    /// Do not exit 3 when records have errors
+    #[arg(long)]
+    pub allow_errors: bool,
+    /// Leave out cases and evaluators that cannot be used, instead of refusing to run
+    #[arg(long)]
+    pub skip_invalid: bool,
+    /// Treat warnings in files as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Say more
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Jsonl,
+    Yaml,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 all files are valid, 2 some are not.
+
+Examples:
+  agentv validate evals/
+  agentv validate evals/support.eval.yaml .agentv/targets.yaml --format json")]
+pub(crate) struct ValidateArgs {
+    /// Files or directories
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// Treat warnings as errors
+    #[arg(long)]
+    pub strict: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    Text,
+    Json,
+}

@@ -1,0 +1,4 @@
+//! What the program can do; a file each.
+
+pub(crate) mod eval;
+pub(crate) mod validate;

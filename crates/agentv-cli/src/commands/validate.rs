@@ -1,0 +1,108 @@
+//! `agentv validate`: the loader without a run.
+
+use crate::args::{ReportFormat, ValidateArgs};
+use crate::settings::Surroundings;
+use crate::terminal::{self, Screen, show_notes};
+use agentv_runtime::load::{FileKind, Loader, Report, validatable, validate};
+use agentv_runtime::process::Processes;
+use agentv_wire::Exit;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// What was found in one file.
+struct Checked {
+    path: PathBuf,
+    kind: FileKind,
+    report: Report,
+}
+
+impl Checked {
+    fn is_valid(&self, strict: bool) -> bool {
+        self.report.notes.iter().all(|note| !strict && !note.is_error())
+    }
+}
+
+pub(crate) fn run(args: &ValidateArgs, surroundings: &Surroundings) -> Exit {
+    let loader = Loader {
+        working_dir: surroundings.working_dir.clone(),
+        repo_root: surroundings.repo_root.clone(),
+        env: surroundings.env.clone(),
+        processes: Processes::new(String::new()),
+        selection: None,
+    };
+    let mut files: Vec<PathBuf> = Vec::new();
+    let mut missing = false;
+    for path in &args.paths {
+        match validatable(&surroundings.working_dir.join(path)) {
+            Ok(found) => files.extend(found),
+            Err(error) => {
+                terminal::complain(&format!("`{}` cannot be read: {error}", path.display()), None);
+                missing = true;
+            }
+        }
+    }
+    files.sort();
+    files.dedup();
+    if files.is_empty() && !missing {
+        return terminal::fail(
+            "no eval files were found",
+            Some("eval files end in .yaml, .yml or .jsonl"),
+        );
+    }
+    let checked: Vec<Checked> = files
+        .into_iter()
+        .map(|path| {
+            let (kind, report) = validate(&path, &loader);
+            Checked { path, kind, report }
+        })
+        .collect();
+    match args.format {
+        ReportFormat::Text => show(&checked, args.strict, &surroundings.working_dir),
+        ReportFormat::Json => show_json(&checked, args.strict),
+    }
+    let all_valid = checked.iter().all(|file| file.is_valid(args.strict));
+    if all_valid && !missing { Exit::Success } else { Exit::Usage }
+}
+
+fn show(checked: &[Checked], strict: bool, working_dir: &Path) {
+    for file in checked {
+        show_notes(&file.report, working_dir);
+    }
+    let mut screen = Screen::new();
+    screen.line("\nValidation Summary\n");
+    for file in checked {
+        let mark = if file.is_valid(strict) { '✓' } else { '✗' };
+        let path = file.path.strip_prefix(working_dir).unwrap_or(&file.path);
+        screen.line(format!("{mark} {}", path.display()));
+    }
+    let valid = checked.iter().filter(|file| file.is_valid(strict)).count();
+    let warned = checked.iter().filter(|file| file.report.warnings().next().is_some()).count();
+    screen.line(format!("\nTotal files: {}", checked.len()));
+    screen.line(format!("Valid: {valid}"));
+    screen.line(format!("Invalid: {}", checked.len() - valid));
+    if warned > 0 {
+        screen.line(format!("Files with warnings: {warned}"));
+    }
+}
+
+fn show_json(checked: &[Checked], strict: bool) {
+    let files: Vec<_> = checked
+        .iter()
+        .map(|file| {
+            json!({
+                "path": file.path,
+                "kind": file.kind,
+                "valid": file.is_valid(strict),
+                "notes": file.report.notes,
+                "notes_left_out": file.report.dropped,
+            })
+        })
+        .collect();
+    let valid = checked.iter().filter(|file| file.is_valid(strict)).count();
+    let summary =
+        json!({ "total": checked.len(), "valid": valid, "invalid": checked.len() - valid });
+    let mut screen = Screen::new();
+    let text =
+        agentv_wire::number::to_string_pretty(&json!({ "files": files, "summary": summary }));
+    screen.line(text.unwrap_or_default());
+}

@@ -1,0 +1,33 @@
+//! Arguments and surroundings → settings. The only place that reads the environment and the working directory.
+
+mod resolve;
+
+pub(crate) use resolve::EvalSettings;
+
+use agentv_runtime::config::Env;
+use std::io;
+use std::path::PathBuf;
+
+/// Where the program was started.
+#[derive(Debug)]
+pub(crate) struct Surroundings {
+    pub working_dir: PathBuf,
+    pub repo_root: PathBuf,
+    pub env: Env,
+}
+
+impl Surroundings {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment"
+    )]
+    pub(crate) fn look() -> io::Result<Self> {
+        let working_dir = std::env::current_dir()?;
+        let repo_root = agentv_runtime::load::repo_root(&working_dir);
+        // A variable that is not text cannot be named in a file either; children inherit it all the same.
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Ok(Self { working_dir, repo_root, env: Env::new(variables) })
+    }
+}

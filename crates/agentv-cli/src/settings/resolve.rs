@@ -1,0 +1,137 @@
+//! What the flags mean: nothing optional is left that is not truly optional.
+
+use super::Surroundings;
+use crate::args::{EvalArgs, OutputFormat};
+use agentv_core::TargetName;
+use agentv_runtime::load::{Glob, eval_files};
+use agentv_runtime::providers::mock::DryRunDelay;
+use agentv_runtime::run::{Choice, RunSettings};
+use agentv_runtime::writers::WriterKind;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A run as it was ordered.
+#[derive(Debug)]
+pub(crate) struct EvalSettings {
+    pub files: Vec<PathBuf>,
+    pub targets_file: Option<PathBuf>,
+    pub selection: Option<Glob>,
+    pub choice: Choice,
+    pub out: PathBuf,
+    pub writer: &'static WriterKind,
+    pub run: RunSettings,
+    pub gates: Gates,
+    /// Leave out what cannot be used.
+    pub skip_invalid: bool,
+    /// Warnings are errors.
+    pub strict: bool,
+}
+
+/// What the results must reach.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Gates {
+    pub target_mean: Option<f64>,
+    pub every_case: Option<f64>,
+    pub allow_errors: bool,
+}
+
+/// A flag that makes no sense.
+#[derive(Debug)]
+pub(crate) struct SettingsError {
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl SettingsError {
+    fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: Some(help.into()) }
+    }
+}
+
+impl EvalSettings {
+    pub(crate) fn resolve(
+        args: EvalArgs,
+        surroundings: &Surroundings,
+    ) -> Result<Self, SettingsError> {
+        let files = eval_files(&args.paths, &surroundings.working_dir)
+            .map_err(|error| SettingsError::new(error.to_string(), error.help()))?;
+        let selection = args.eval_id.as_deref().map(Glob::new).transpose();
+        let selection =
+            selection.map_err(|error| SettingsError { message: error.to_string(), help: None })?;
+        for (flag, score) in
+            [("--threshold", args.threshold), ("--case-threshold", args.case_threshold)]
+        {
+            if let Some(score) = score.filter(|score| !(0.0..=1.0).contains(score)) {
+                return Err(SettingsError::new(
+                    format!("`{flag} {score}` is no score"),
+                    "scores go from 0 to 1",
+                ));
+            }
+        }
+        let writer = match args.output_format {
+            OutputFormat::Jsonl => WriterKind::find("jsonl"),
+            OutputFormat::Yaml => WriterKind::find("yaml"),
+        };
+        let writer = writer.ok_or_else(|| {
+            SettingsError::new("there is no such output format", "use jsonl or yaml")
+        })?;
+        Ok(Self {
+            files,
+            targets_file: args.targets,
+            selection,
+            out: out(args.out, writer, surroundings),
+            writer,
+            run: RunSettings {
+                agent_timeout: time_limit(args.agent_timeout),
+                max_retries: args.max_retries,
+                verbose: args.verbose,
+            },
+            gates: Gates {
+                target_mean: args.threshold,
+                every_case: args.case_threshold,
+                allow_errors: args.allow_errors,
+            },
+            choice: Choice {
+                targets: targets(&args.target),
+                workers: args.workers.and_then(|workers| NonZeroUsize::new(workers.into())),
+                dry_run: args.dry_run.then_some(DryRunDelay {
+                    fixed_ms: args.dry_run_delay,
+                    min_ms: args.dry_run_delay_min,
+                    max_ms: args.dry_run_delay_max,
+                }),
+            },
+            skip_invalid: args.skip_invalid,
+            strict: args.strict,
+        })
+    }
+}
+
+/// `default` alone has always meant "as the files say".
+fn targets(names: &[String]) -> Vec<TargetName> {
+    if matches!(names, [only] if only == "default") {
+        return Vec::new();
+    }
+    let mut targets: Vec<TargetName> = Vec::new();
+    for name in names {
+        let name = TargetName::from(name.as_str());
+        if !targets.contains(&name) {
+            targets.push(name);
+        }
+    }
+    targets
+}
+
+/// 0, or less, means no limit.
+fn time_limit(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero())
+}
+
+fn out(given: Option<PathBuf>, writer: &WriterKind, surroundings: &Surroundings) -> PathBuf {
+    let path = given.unwrap_or_else(|| {
+        let now = jiff::Timestamp::now();
+        let stamp = format!("{now:.3}").replace([':', '.'], "-");
+        PathBuf::from(format!(".agentv/results/eval_{stamp}.{}", writer.extension))
+    });
+    surroundings.working_dir.join(path)
+}

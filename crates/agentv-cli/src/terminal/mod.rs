@@ -1,0 +1,38 @@
+//! All printing is here. Data goes to stdout, everything else to stderr; colours only where somebody can see them.
+
+mod diagnostics;
+mod progress;
+mod screen;
+mod style;
+mod summary;
+
+pub(crate) use diagnostics::show_notes;
+pub(crate) use progress::Progress;
+pub(crate) use screen::Screen;
+pub(crate) use summary::summary;
+
+use agentv_wire::Exit;
+use std::io::Write;
+
+/// Shows clap's word on a command line: help and version are no errors.
+pub(crate) fn usage(error: &clap::Error) -> Exit {
+    // A closed pipe has nobody to tell.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage } else { Exit::Success }
+}
+
+/// Says why a command cannot do its work.
+pub(crate) fn fail(message: &str, help: Option<&str>) -> Exit {
+    complain(message, help);
+    Exit::Usage
+}
+
+/// Prints an error and what to do about it.
+pub(crate) fn complain(message: &str, help: Option<&str>) {
+    let error = style::ERROR;
+    let mut stderr = anstream::stderr();
+    let _ = writeln!(stderr, "{error}error{error:#}: {message}");
+    if let Some(help) = help {
+        let _ = writeln!(stderr, "  {}help{:#}: {help}", style::HELP, style::HELP);
+    }
+}

@@ -1,0 +1,54 @@
+//! The run as it goes, line by line. Scripts read these lines: their shape is part of the contract.
+
+use super::screen::Screen;
+use super::style;
+use agentv_core::{LogLevel, RunEvent};
+use agentv_runtime::run::Reporter;
+use std::io::Write;
+
+/// Prints a line when a case starts and one when it is done.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    screen: Screen,
+    done: usize,
+    total: usize,
+}
+
+impl Progress {
+    pub(crate) fn new(total: usize) -> Self {
+        Self { screen: Screen::new(), done: 0, total }
+    }
+}
+
+impl Reporter for Progress {
+    fn event(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Started { eval_id, target } => {
+                self.screen.line(format!("{}/{}   🔄 {eval_id} | {target}", self.done, self.total));
+            }
+            RunEvent::Finished(finished) => {
+                self.done += 1;
+                let (id, target) = (&finished.record.eval_id, &finished.target);
+                let (done, total) = (self.done, self.total);
+                self.screen.line(match &finished.record.error {
+                    None => format!("{done}/{total}   ✅ {id} | {target}"),
+                    Some(error) => format!("{done}/{total}   ❌ {id} | {target}: {error}"),
+                });
+            }
+            RunEvent::Log { level: LogLevel::Verbose, text } => self.screen.line(text),
+            RunEvent::Log { level: LogLevel::Warning, text } => {
+                self.screen.show();
+                let _ = writeln!(
+                    anstream::stderr(),
+                    "{}Warning{:#}: {text}",
+                    style::WARNING,
+                    style::WARNING
+                );
+            }
+        }
+    }
+
+    fn pause(&mut self) {
+        self.screen.show();
+    }
+}

@@ -1,0 +1,117 @@
+//! The numbers at the end of a run. Scripts read these lines: their shape is part of the contract.
+
+use super::screen::Screen;
+use agentv_runtime::run::{Placed, Tally};
+
+const RULE: &str = "==================================================";
+
+/// Prints the summary of a run.
+pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
+    errors(tally, screen);
+    screen.line("");
+    heading("EVALUATION SUMMARY", screen);
+    if tally.scores.is_empty() {
+        screen.line("No results to summarize");
+        return;
+    }
+    let count = tally.scores.len();
+    screen.line(format!("Total eval cases: {count}"));
+    if tally.errors > 0 {
+        screen.line(format!("Failed: {}", tally.errors));
+        screen.line(format!("Passed: {}", count - tally.errors));
+    }
+    statistics(&tally.scores, screen);
+    histogram(&tally.scores, screen);
+    extremes("Top performing eval cases:", &tally.top, screen);
+    extremes("Lowest performing eval cases:", &tally.bottom, screen);
+    screen.line("");
+    screen.line(format!("Status: {} pass, {} fail", tally.passed, count - tally.passed));
+    if tally.judge_errors > 0 {
+        screen.line(format!(
+            "Grading errors: {} (scored 0; see `error` in evaluator_results)",
+            tally.judge_errors
+        ));
+    }
+    targets(tally, screen);
+}
+
+fn heading(text: &str, screen: &mut Screen) {
+    for line in [RULE, text, RULE] {
+        screen.line(line);
+    }
+}
+
+fn errors(tally: &Tally, screen: &mut Screen) {
+    if tally.errors == 0 {
+        return;
+    }
+    screen.line("");
+    heading("ERRORS", screen);
+    for (id, error) in &tally.error_texts {
+        screen.line(format!("\n❌ {id}\n   {error}"));
+    }
+    let more = tally.errors - tally.error_texts.len();
+    if more > 0 {
+        screen.line(format!("\n… and {more} more"));
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
+fn statistics(scores: &[f64], screen: &mut Screen) {
+    let count = scores.len();
+    let mean = scores.iter().sum::<f64>() / count as f64;
+    let mut sorted = scores.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = if count.is_multiple_of(2) {
+        f64::midpoint(sorted[count / 2 - 1], sorted[count / 2])
+    } else {
+        sorted[count / 2]
+    };
+    screen.line(format!("Mean score: {mean:.3}"));
+    screen.line(format!("Median score: {median:.3}"));
+    screen.line(format!("Min score: {:.3}", sorted[0]));
+    screen.line(format!("Max score: {:.3}", sorted[count - 1]));
+    if count > 1 {
+        let variance =
+            scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
+        screen.line(format!("Std deviation: {:.3}", variance.sqrt()));
+    }
+}
+
+fn histogram(scores: &[f64], screen: &mut Screen) {
+    let edges = [0.2, 0.4, 0.6, 0.8];
+    let mut bins = [0_usize; 5];
+    for score in scores {
+        // As in 2.x, a bin's upper edge has a little slack: 0.6 counts below it, and so does 0.6000000000000001.
+        let bin = edges.iter().position(|edge| *score < edge + 1e-9).unwrap_or(4);
+        bins[bin] += 1;
+    }
+    screen.line("Score distribution:");
+    for (range, count) in ["0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0"].iter().zip(bins) {
+        screen.line(format!("  {range}: {count}"));
+    }
+}
+
+fn extremes(title: &str, cases: &[Placed], screen: &mut Screen) {
+    screen.line(title);
+    for (place, case) in cases.iter().enumerate() {
+        screen.line(format!("  {}. {}: {:.3}", place + 1, case.eval_id, case.score));
+    }
+}
+
+/// One line for each target, where there are several.
+fn targets(tally: &Tally, screen: &mut Screen) {
+    if tally.targets.len() < 2 {
+        return;
+    }
+    screen.line("");
+    screen.line("Targets:");
+    let width = tally.targets.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+    for (name, target) in &tally.targets {
+        let (mean, passed, cases, errors) =
+            (target.mean(), target.passed, target.cases, target.errors);
+        screen.line(format!(
+            "  {name:<width$}  mean {mean:.3}  pass {passed}/{cases}  errors {errors}"
+        ));
+    }
+}
