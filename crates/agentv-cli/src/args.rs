@@ -24,7 +24,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run eval files against targets and write one record per case
-    Eval(Box<EvalArgs>),
+    Eval(EvalArgs),
     /// Check eval files, datasets, targets and configuration without calling anything
     Validate(ValidateArgs),
 }
@@ -38,6 +38,7 @@ Examples:
   agentv eval evals/support.eval.yaml
   agentv eval 'evals/**/*.yaml' --target gpt --target claude --workers 8
   agentv eval evals/big.jsonl --eval-id 'billing-*' --out results.jsonl")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct EvalArgs {
     /// Eval files (.yaml, .yml, .jsonl), or globs of them
     #[arg(value_name = "PATH")]

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-pub(crate) fn run(args: Box<EvalArgs>, surroundings: &Surroundings) -> Exit {
-    let settings = match EvalSettings::resolve(*args, surroundings) {
+pub(crate) fn run(args: EvalArgs, surroundings: &Surroundings) -> Exit {
+    let settings = match EvalSettings::resolve(args, surroundings) {
         Ok(settings) => settings,
         Err(error) => return terminal::fail(&error.message, error.help.as_deref()),
     };

@@ -20,6 +20,7 @@ mod jsonl;
 mod messages;
 mod scope;
 mod source;
+mod split;
 mod suite;
 mod targets;
 mod validate;

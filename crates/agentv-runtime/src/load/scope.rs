@@ -15,7 +15,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Scope {
     pub suite: Arc<Suite>,
-    pub files: Files,
+    pub files: Arc<Files>,
     pub env: Env,
     pub processes: Arc<Processes>,
     /// The suite's evaluators, for cases that name none.

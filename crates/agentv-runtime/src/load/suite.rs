@@ -4,7 +4,7 @@ use super::files::Files;
 use super::guidelines::Guidelines;
 use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
-use super::{Loader, Report, case, dotenv, jsonl, yaml};
+use super::{Loader, Report, case, dotenv, jsonl, split, yaml};
 use crate::config::{Env, FileSearch, Node, Notes, Span};
 use agentv_core::{EvalCase, Suite, TargetName};
 use std::collections::{BTreeMap, HashMap};
@@ -37,7 +37,7 @@ impl Loader {
         let files =
             Files::new(FileSearch::new(dir, &self.repo_root, &self.working_dir), guidelines);
 
-        let desk = Desk { loader: self, path, files, env: env.clone() };
+        let desk = Desk { loader: self, path, files: Arc::new(files), env: env.clone() };
         let loaded = if is_jsonl(path) { desk.jsonl(&mut notes) } else { desk.yaml(&mut notes) };
         report.notes.extend(guideline_notes);
         report.add(notes);
@@ -66,17 +66,17 @@ struct Parsed {
 struct Desk<'a> {
     loader: &'a Loader,
     path: &'a Path,
-    files: Files,
+    files: Arc<Files>,
     env: Env,
 }
 
 impl Desk<'_> {
-    fn scope(self, head: Head) -> (Scope, Option<String>) {
+    fn scope(&self, head: Head) -> (Scope, Option<String>) {
         let (suite, target) = head.into_suite(self.path);
         let scope = Scope {
             suite: Arc::new(suite),
-            files: self.files,
-            env: self.env,
+            files: Arc::clone(&self.files),
+            env: self.env.clone(),
             processes: Arc::clone(&self.loader.processes),
             evaluators: None,
             selection: self.loader.selection.clone(),
@@ -84,53 +84,50 @@ impl Desk<'_> {
         (scope, target)
     }
 
-    fn yaml(self, notes: &mut Notes) -> Option<Parsed> {
+    fn yaml(&self, notes: &mut Notes) -> Option<Parsed> {
         let text = read_text(self.path, notes)?;
         let parsed = self.yaml_text(&text, notes);
         notes.locate(&text, 1);
         parsed
     }
 
-    fn yaml_text(self, text: &str, notes: &mut Notes) -> Option<Parsed> {
-        let root = yaml::parse(text, notes)?;
-        let env = self.env.clone();
-        let head = Head::read(&root, &CASES, notes, &env)?;
-        let list = CASES.iter().find_map(|key| root.get(key));
-        let (mut scope, target) = self.scope(head.head);
-        scope.share_evaluators(head.evaluators, notes);
+    /// In pieces if that is possible, else whole.
+    fn yaml_text(&self, text: &str, notes: &mut Notes) -> Option<Parsed> {
+        if let Some(pieces) = split::split(text) {
+            let mark = notes.mark();
+            let read = |_: &Node<'_>, scope: &Scope, notes: &mut Notes| {
+                split::read(&pieces, self.path, scope, notes)
+            };
+            if let Some(parsed) = self.read(pieces.head, read, notes) {
+                return Some(parsed);
+            }
+            notes.rewind(mark);
+        }
+        self.read(text, listed_cases, notes)
+    }
 
-        let Some(items) = list.and_then(Node::as_list) else {
-            let message = match list {
-                None => "the file has no `evalcases`".to_owned(),
-                Some(list) => {
-                    format!("`evalcases` must be a list of cases, not {}", list.describe())
-                }
-            };
-            let span = list.map_or(Span { start: 0, end: 1 }, |list| list.span);
-            notes
-                .error("suite::cases", Some(span), message)
-                .help("add `evalcases:` with a list of cases");
-            return None;
-        };
-        warn_of_twins(items, &scope, notes);
-        let cases = items.iter().enumerate().filter_map(|(ordinal, item)| {
-            let wanted = match &scope.selection {
-                Some(selection) => case::id(item).is_some_and(|id| selection.matches(id)),
-                None => true,
-            };
-            wanted.then(|| case::check(item, ordinal, &scope, notes)).flatten()
-        });
-        let cases: Vec<Arc<EvalCase>> = cases.map(Arc::new).collect();
+    /// Reads the suite's own keys from `text` and its cases by `cases`.
+    fn read(
+        &self,
+        text: &str,
+        cases: impl FnOnce(&Node<'_>, &Scope, &mut Notes) -> Option<Vec<Arc<EvalCase>>>,
+        notes: &mut Notes,
+    ) -> Option<Parsed> {
+        let root = yaml::parse(text, notes)?;
+        let read = Head::read(&root, &CASES, notes, &self.env)?;
+        let (mut scope, target) = self.scope(read.head);
+        scope.share_evaluators(read.evaluators, notes);
+        let cases = cases(&root, &scope, notes)?;
+        note_default_guidelines(&cases, &scope, notes);
         let mut by_target = BTreeMap::new();
         for case in &cases {
             *by_target.entry(case.target.clone()).or_default() += 1;
         }
-        note_default_guidelines(&cases, &scope, notes);
         let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target };
         Some(Parsed { suite: scope.suite, target, cases })
     }
 
-    fn jsonl(self, notes: &mut Notes) -> Option<Parsed> {
+    fn jsonl(&self, notes: &mut Notes) -> Option<Parsed> {
         let path = self.path.to_owned();
         let data = match jsonl::Data::new(&path) {
             Ok(data) => data,
@@ -154,18 +151,17 @@ impl Desk<'_> {
     }
 
     /// What the YAML file of the same name says about a dataset: its name, target and evaluators.
-    fn beside(self, notes: &mut Notes) -> (Scope, Option<String>) {
+    fn beside(&self, notes: &mut Notes) -> (Scope, Option<String>) {
         let path = self.path.with_extension("yaml");
         let Some(text) = path.is_file().then(|| read_text(&path, notes)).flatten() else {
             return self.scope(Head::default());
         };
-        let env = self.env.clone();
         let mut own = Notes::new(path.as_path());
         let root = yaml::parse(&text, &mut own);
         let read = root
             .as_ref()
             .filter(|root| !root.is_null())
-            .and_then(|root| Head::read(root, &CASES, &mut own, &env));
+            .and_then(|root| Head::read(root, &CASES, &mut own, &self.env));
         let (head, list) =
             read.map_or_else(|| (Head::default(), None), |read| (read.head, read.evaluators));
         let (mut scope, target) = self.scope(head);
@@ -174,6 +170,24 @@ impl Desk<'_> {
         notes.absorb(own);
         (scope, target)
     }
+}
+
+/// The cases of a file that was read whole.
+fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Vec<Arc<EvalCase>>> {
+    let list = CASES.iter().find_map(|key| root.get(key));
+    let Some(items) = list.and_then(Node::as_list) else {
+        let message = match list {
+            None => "the file has no `evalcases`".to_owned(),
+            Some(list) => format!("`evalcases` must be a list of cases, not {}", list.describe()),
+        };
+        let span = list.map_or(Span { start: 0, end: 1 }, |list| list.span);
+        notes
+            .error("suite::cases", Some(span), message)
+            .help("add `evalcases:` with a list of cases");
+        return None;
+    };
+    warn_of_twins(items, scope, notes);
+    Some(split::check_all(items, 0, scope, notes))
 }
 
 /// The text of a file, which must be UTF-8.

@@ -346,6 +346,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use serde_json::{Value, json};
+    use std::fmt::Write;
 
     fn read(text: &str) -> Result<Value, String> {
         let mut notes = Notes::new("f.yaml");
@@ -415,7 +416,7 @@ mod tests {
         let mut bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..10 {
             let items = vec![format!("*a{}", level - 1); 10].join(",");
-            bomb += &format!("a{level}: &a{level} [{items}]\n");
+            writeln!(bomb, "a{level}: &a{level} [{items}]").unwrap();
         }
         refuses(&bomb, "repeat too much");
         refuses(&"[".repeat(2000), "");

@@ -1,7 +1,7 @@
 //! One call for all cases of a lane, where the target asks for it and the provider can.
 
-use super::RunSettings;
 use super::lane::Lane;
+use super::{RunSettings, attempt};
 use crate::load::SourceError;
 use agentv_core::{CallContext, Log, Response, prompt};
 use std::collections::HashMap;
@@ -46,23 +46,10 @@ pub(super) async fn ask(
         target.provider.prepare(&call).await?;
         door.invoke_batch(&requests, &call).await
     };
-    let outcome = match settings.agent_timeout {
-        // The limit is per case; a batch may take as long as its cases one after the other.
-        Some(limit) => {
-            let limit =
-                limit.saturating_mul(u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1));
-            let mut asking = std::pin::pin!(asking);
-            match tokio::time::timeout(limit, &mut asking).await {
-                Ok(outcome) => outcome,
-                Err(_) => {
-                    call.cancel.cancel();
-                    let _ = asking.await;
-                    Err(agentv_core::ProviderError::timed_out("the batch", limit))
-                }
-            }
-        }
-        None => asking.await,
-    };
+    // The limit is per case; a batch may take as long as its cases one after the other.
+    let cases = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
+    let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(cases));
+    let outcome = attempt::within(limit, asking, &call.cancel, "the batch").await;
     match outcome {
         Ok(responses) if responses.len() == ordinals.len() => {
             Ok(ordinals.into_iter().zip(responses).collect())

@@ -72,7 +72,8 @@ impl Tally {
     fn place(&mut self, Finished { position, record, .. }: &Finished) {
         let (score, position) = (record.score, *position);
         let before = |placed: &Placed| {
-            placed.score > score || (placed.score == score && placed.position < position)
+            (score, placed.position).partial_cmp(&(placed.score, position))
+                == Some(std::cmp::Ordering::Less)
         };
         let placed = || Placed { score, position, eval_id: record.eval_id.clone() };
         let at = self.top.iter().take_while(|known| before(known)).count();
