@@ -1,6 +1,11 @@
-//! The project's own tools: `cargo xtask tidy`.
-#![expect(clippy::print_stderr, reason = "a developer's tool talks to its terminal")]
+//! The project's own tools: `cargo xtask gen | tidy`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's tool talks to its terminal"
+)]
 
+mod generate;
 mod repository;
 mod tidy;
 
@@ -10,6 +15,7 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask <command>
 
+  gen [--check]     write the generated files (schemas, reference pages), or say which are stale
   tidy              check what the compiler does not: layers, sizes, names, paths, Markdown";
 
 fn main() -> ExitCode {
@@ -26,6 +32,8 @@ fn main() -> ExitCode {
 
 fn run(words: &[&str]) -> Result<()> {
     match words {
+        ["gen"] => generate::write(),
+        ["gen", "--check"] => generate::check(),
         ["tidy"] => tidy::run(),
         _ => bail!("{USAGE}"),
     }
