@@ -59,6 +59,7 @@ pub(crate) fn text_files() -> Result<Vec<SourceFile>> {
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     pub packages: Vec<Package>,
+    pub target_directory: PathBuf,
 }
 
 #[derive(Debug, Deserialize)]
