@@ -1,1 +1,53 @@
-fn main() {}
+//! The project's own tools: `cargo xtask gen | tidy | bench`.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a developer's tool talks to its terminal"
+)]
+
+mod bench;
+mod generate;
+mod repository;
+mod tidy;
+
+use anyhow::{Context as _, Result, bail};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  gen [--check]     write the generated files (schemas, reference pages), or say which are stale
+  tidy              check what the compiler does not: layers, sizes, names, paths, Markdown
+  bench [options]   measure the `dist` build beside floors measured in the same run
+      --quick           few rounds, and no run of a million cases
+      --rounds N        how often each figure is taken (medians are shown)
+      --no-build        measure what was built before
+      --binary PATH     measure this program instead
+      --write           also write docs/benchmarks.md";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<()> {
+    match words {
+        ["gen"] => generate::write(),
+        ["gen", "--check"] => generate::check(),
+        ["tidy"] => tidy::run(),
+        ["bench", options @ ..] => bench::run(options),
+        // Not in the usage: the bench's inputs, for a look at them.
+        ["generate", format, count] => {
+            let count = count.parse().context("the number of cases")?;
+            bench::generate(format, count)
+        }
+        _ => bail!("{USAGE}"),
+    }
+}

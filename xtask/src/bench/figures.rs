@@ -1,0 +1,218 @@
+//! The figures themselves, with the limits that the project set itself.
+
+use super::inputs::{Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND};
+use super::measure::{Sample, Subject, in_turns, in_turns_at_once};
+use super::report::{Row, mib, ms};
+use anyhow::{Context as _, Result, bail};
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+const MIB: u64 = 1 << 20;
+const WORKERS: &str = "8";
+
+/// What is measured, and on what.
+#[derive(Debug)]
+pub(super) struct Bench {
+    pub agentv: PathBuf,
+    /// The program with the bare loops.
+    pub floor: PathBuf,
+    pub inputs: Inputs,
+    pub rounds: usize,
+}
+
+impl Bench {
+    fn agentv(&self, args: &[&str]) -> Subject {
+        Subject::new(&self.agentv, args, self.inputs.dir())
+    }
+
+    fn floor(&self, args: &[&str]) -> Subject {
+        Subject::new(&self.floor, args, self.inputs.dir())
+    }
+
+    /// A run of this file; its records go to `out`.
+    fn eval(&self, file: &str, target: &str, out: &str) -> Subject {
+        let targets = ["--targets", "targets.yaml", "--target", target];
+        let more = ["--workers", WORKERS, "--out", out];
+        self.agentv(&[&["eval", file][..], &targets, &more].concat())
+    }
+
+    /// A figure of a program that did not do its work would be worth nothing.
+    fn must_have_written(&self, out: &str, records: usize) -> Result<()> {
+        let file = fs::File::open(self.inputs.path(out)).with_context(|| out.to_owned())?;
+        let found = BufReader::new(file).split(b'\n').count();
+        if found != records {
+            bail!("{out} has {found} records instead of {records}");
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
+    let mut rows = vec![start(bench)?, validate(bench)?];
+    rows.extend(ten_thousand(bench)?);
+    if bench.inputs.million {
+        rows.extend(million(bench)?);
+    }
+    rows.push(children(bench)?);
+    rows.push(size(bench)?);
+    Ok(rows)
+}
+
+fn start(bench: &Bench) -> Result<Row> {
+    let empty = empty_program(bench.inputs.dir())?;
+    let mut subjects =
+        [bench.agentv(&["--version"]), Subject::new(&empty, &[], bench.inputs.dir())];
+    // These are the shortest runs, so the noisiest.
+    in_turns(bench.rounds * 3, &mut subjects)?;
+    let [version, empty] = subjects.map(|subject| subject.median());
+    let ratio = ratio(version.wall, empty.wall);
+    Ok(Row {
+        figure: "`agentv --version`".to_owned(),
+        value: ms(version.wall),
+        limit: "3 × floor".to_owned(),
+        floor: format!("{} (an empty process, {})", ms(empty.wall), mib(empty.peak)),
+        ratio: Some(ratio),
+        holds: ratio <= 3.0,
+    })
+}
+
+/// A C program that does nothing, made by the linker driver that rustc needs anyway.
+fn empty_program(dir: &Path) -> Result<PathBuf> {
+    let (source, program) = (dir.join("empty.c"), dir.join("empty"));
+    fs::write(&source, "int main(void) { return 0; }\n")?;
+    let mut cc = crate::repository::command("cc");
+    let made = cc.arg("-O2").arg("-o").arg(&program).arg(&source).stdout(Stdio::null()).status();
+    if !made.context("cannot run `cc`, the C compiler")?.success() {
+        bail!("`cc` cannot make an empty program");
+    }
+    Ok(program)
+}
+
+fn validate(bench: &Bench) -> Result<Row> {
+    let file = format!("{THOUSAND}.yaml");
+    let mut subjects = [bench.agentv(&["validate", &file]), bench.floor(&["yaml-events", &file])];
+    in_turns(bench.rounds, &mut subjects)?;
+    let [validate, events] = subjects.map(|subject| subject.median());
+    let floor = format!("{} (YAML events alone)", ms(events.wall));
+    Ok(time("validate 1000 YAML cases", validate, Duration::from_millis(30), floor, events))
+}
+
+fn ten_thousand(bench: &Bench) -> Result<[Row; 4]> {
+    let (lines, yaml) = (format!("{TEN_THOUSAND}.jsonl"), format!("{TEN_THOUSAND}.yaml"));
+    let mut subjects = [
+        bench.eval(&lines, "default", "from-jsonl.jsonl"),
+        bench.eval(&yaml, "default", "from-yaml.jsonl"),
+        bench.floor(&["parse-write", &lines, "floor.jsonl"]),
+    ];
+    in_turns(bench.rounds, &mut subjects)?;
+    for out in ["from-jsonl.jsonl", "from-yaml.jsonl", "floor.jsonl"] {
+        bench.must_have_written(out, TEN_THOUSAND)?;
+    }
+    let [lines, yaml, floor] = subjects.map(|subject| subject.median());
+    let loop_time = format!("{} (parse and write)", ms(floor.wall));
+    let limit = Duration::from_millis;
+    Ok([
+        time("10 000 mock cases from JSONL", lines, limit(100), loop_time.clone(), floor),
+        memory("10 000 mock cases from JSONL, memory", lines, 16, floor),
+        time("10 000 mock cases from YAML", yaml, limit(200), loop_time, floor),
+        memory("10 000 mock cases from YAML, memory", yaml, 32, floor),
+    ])
+}
+
+fn million(bench: &Bench) -> Result<[Row; 2]> {
+    let out = "from-million.jsonl";
+    let mut subjects = [
+        bench.eval(&format!("{TEN_THOUSAND}.jsonl"), "default", "from-jsonl.jsonl"),
+        bench.eval(&format!("{MILLION}.jsonl"), "default", out),
+    ];
+    in_turns_at_once(3, &mut subjects)?;
+    bench.must_have_written(out, MILLION)?;
+    fs::remove_file(bench.inputs.path(out))?;
+    let [few, many] = subjects.map(|subject| subject.median());
+    let cost = |sample: Sample, cases: u32| sample.wall / cases;
+    let (few_cost, many_cost) = (cost(few, 10_000), cost(many, 1_000_000));
+    let ratio = ratio(many_cost, few_cost);
+    let per_case = Row {
+        figure: "1 000 000 mock cases from JSONL, per case".to_owned(),
+        value: micros(many_cost),
+        limit: "1.3 × floor".to_owned(),
+        floor: format!("{} (at 10 000 cases)", micros(few_cost)),
+        ratio: Some(ratio),
+        holds: ratio <= 1.3,
+    };
+    Ok([memory("1 000 000 mock cases from JSONL, memory", many, 48, few), per_case])
+}
+
+/// 200 children, as cases of a `cli` target and from a bare loop.
+fn children(bench: &Bench) -> Result<Row> {
+    let count = SOME.to_string();
+    let mut subjects = [
+        bench.eval(&format!("{SOME}.jsonl"), "agent", "from-agent.jsonl"),
+        bench.floor(&["spawn", &count, WORKERS, "echo the answer > "]),
+    ];
+    in_turns(bench.rounds, &mut subjects)?;
+    bench.must_have_written("from-agent.jsonl", SOME)?;
+    let [agent, spawn] = subjects.map(|subject| subject.median());
+    let per_second = |sample: Sample| 200.0 / sample.wall.as_secs_f64();
+    let ratio = per_second(agent) / per_second(spawn);
+    Ok(Row {
+        figure: "200 `cli` cases".to_owned(),
+        value: format!("{:.0} per s", per_second(agent)),
+        limit: "at least 0.9 × floor".to_owned(),
+        floor: format!("{:.0} per s (a bare `sh -c` loop)", per_second(spawn)),
+        ratio: Some(ratio),
+        holds: ratio >= 0.9,
+    })
+}
+
+fn size(bench: &Bench) -> Result<Row> {
+    let bytes = fs::metadata(&bench.agentv)?.len();
+    // Tenths, in whole numbers: a file of this size does not need a fraction's precision.
+    let tenths = bytes / 100_000;
+    Ok(Row {
+        figure: "size of the program".to_owned(),
+        value: format!("{}.{} MB", tenths / 10, tenths % 10),
+        limit: "15 MB".to_owned(),
+        floor: "–".to_owned(),
+        ratio: None,
+        holds: bytes <= 15_000_000,
+    })
+}
+
+fn time(figure: &str, sample: Sample, limit: Duration, floor: String, bare: Sample) -> Row {
+    Row {
+        figure: figure.to_owned(),
+        value: ms(sample.wall),
+        limit: ms(limit),
+        floor,
+        ratio: Some(ratio(sample.wall, bare.wall)),
+        holds: sample.wall <= limit,
+    }
+}
+
+fn memory(figure: &str, sample: Sample, limit_mib: u64, bare: Sample) -> Row {
+    Row {
+        figure: figure.to_owned(),
+        value: mib(sample.peak),
+        limit: mib(limit_mib * MIB),
+        floor: mib(bare.peak),
+        // Kibibytes fit, and a ratio needs no more.
+        ratio: Some(kib(sample.peak) / kib(bare.peak)),
+        holds: sample.peak <= limit_mib * MIB,
+    }
+}
+
+fn ratio(time: Duration, floor: Duration) -> f64 {
+    time.as_secs_f64() / floor.as_secs_f64()
+}
+
+fn micros(time: Duration) -> String {
+    format!("{:.2} µs", time.as_secs_f64() * 1e6)
+}
+
+fn kib(bytes: u64) -> f64 {
+    f64::from(u32::try_from(bytes / 1024).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,161 @@
+//! What is measured on: generated cases, the same in YAML and in JSONL, and the targets that answer them.
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+pub(super) const SOME: usize = 200;
+pub(super) const THOUSAND: usize = 1000;
+pub(super) const TEN_THOUSAND: usize = 10_000;
+pub(super) const MILLION: usize = 1_000_000;
+
+/// What every answer holds and every case looks for.
+const ANSWER: &str = "the answer";
+
+/// A repository of generated files, removed when dropped.
+#[derive(Debug)]
+pub(super) struct Inputs {
+    dir: TempDir,
+    pub million: bool,
+}
+
+impl Inputs {
+    pub(super) fn create(parent: &Path, million: bool) -> Result<Self> {
+        fs::create_dir_all(parent)?;
+        let dir = tempfile::Builder::new().prefix("bench-").tempdir_in(parent)?;
+        let inputs = Self { dir, million };
+        // A repository of its own, so that nothing above it is looked for.
+        for folder in [".git", "tmp"] {
+            fs::create_dir(inputs.path(folder))?;
+        }
+        fs::write(inputs.path("targets.yaml"), targets())?;
+        for count in [THOUSAND, TEN_THOUSAND] {
+            inputs.write(&format!("{count}.yaml"), |out| yaml(out, count))?;
+        }
+        for count in [SOME, TEN_THOUSAND].into_iter().chain(million.then_some(MILLION)) {
+            inputs.write(&format!("{count}.jsonl"), |out| jsonl(out, count))?;
+        }
+        Ok(inputs)
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(super) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.dir().join(name)
+    }
+
+    fn write(
+        &self,
+        name: &str,
+        cases: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<()> {
+        let mut out = BufWriter::new(File::create(self.path(name))?);
+        cases(&mut out).and_then(|()| out.flush()).with_context(|| format!("cannot write {name}"))
+    }
+}
+
+/// `default` answers at once; `agent` is the command that the bare loop runs too.
+fn targets() -> String {
+    format!(
+        "targets:\n  \
+         - name: default\n    provider: mock\n    response: {ANSWER}\n  \
+         - name: agent\n    provider: cli\n    command_template: echo {ANSWER} > {{OUTPUT_FILE}}\n"
+    )
+}
+
+/// Cases of 13 lines, as people write them.
+pub(super) fn yaml(out: &mut impl Write, count: usize) -> io::Result<()> {
+    writeln!(out, "description: Generated for the bench\nevalcases:")?;
+    for number in 0..count {
+        let Case { id, outcome, system, question: [first, second] } = Case::of(number);
+        write!(
+            out,
+            "  - id: {id}\n    \
+             expected_outcome: {outcome}\n    \
+             input_messages:\n      \
+             - role: system\n        \
+             content: {system}\n      \
+             - role: user\n        \
+             content: |\n          \
+             {first}\n          \
+             {second}\n    \
+             evaluators:\n      \
+             - name: names_it\n        \
+             type: contains\n        \
+             value: {ANSWER}\n"
+        )?;
+    }
+    Ok(())
+}
+
+/// The same cases, one on a line.
+pub(super) fn jsonl(out: &mut impl Write, count: usize) -> io::Result<()> {
+    for number in 0..count {
+        let Case { id, outcome, system, question: [first, second] } = Case::of(number);
+        let case = json!({
+            "id": id,
+            "expected_outcome": outcome,
+            "input_messages": [
+                { "role": "system", "content": system },
+                { "role": "user", "content": format!("{first}\n{second}\n") },
+            ],
+            "evaluators": [{ "name": "names_it", "type": "contains", "value": ANSWER }],
+        });
+        writeln!(out, "{case}")?;
+    }
+    Ok(())
+}
+
+/// The texts of one case.
+struct Case {
+    id: String,
+    outcome: String,
+    system: &'static str,
+    question: [String; 2],
+}
+
+impl Case {
+    fn of(number: usize) -> Self {
+        Self {
+            id: format!("case-{number:07}"),
+            outcome: format!("The reply names the capital of region {number} and gives one reason"),
+            system: "You are a careful assistant who answers in one short paragraph.",
+            question: [
+                format!("Which city is the capital of region {number}?"),
+                "Name it first, then give one reason for your answer.".to_owned(),
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_yaml_case_has_13_lines() {
+        let mut text = Vec::new();
+        yaml(&mut text, 3).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert_eq!(text.lines().count(), 2 + 3 * 13);
+        assert!(text.contains("\n        content: |\n          Which city"), "{text}");
+        let events = granit_parser::Parser::new_from_str(&text);
+        assert!(events.into_iter().all(|event| event.is_ok()), "{text}");
+    }
+
+    #[test]
+    fn a_jsonl_case_is_one_object_on_a_line() {
+        let mut text = Vec::new();
+        jsonl(&mut text, 2).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let ids: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(ids[1]["id"], "case-0000001");
+        assert_eq!(ids.len(), 2);
+    }
+}

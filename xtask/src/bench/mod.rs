@@ -1,0 +1,118 @@
+//! `bench`: the shipped build from outside, each figure beside a floor measured in the same run.
+//!
+//! Machines differ and drift; a figure means something only beside what the machine itself costs. So each figure has a
+//! floor (an empty process, a bare loop), runs of both take turns, and medians are compared. Nothing here fails on a
+//! slow day: the table says `over`, and people decide.
+
+mod figures;
+mod inputs;
+mod measure;
+mod report;
+
+use crate::repository::{self, metadata, root};
+use anyhow::{Context as _, Result, bail};
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+/// What was asked for.
+#[derive(Debug)]
+struct Options {
+    /// How often each figure is taken.
+    rounds: usize,
+    /// Whether a million cases are run.
+    million: bool,
+    build: bool,
+    binary: Option<PathBuf>,
+    write: bool,
+}
+
+impl Options {
+    fn read(words: &[&str]) -> Result<Self> {
+        let mut options =
+            Self { rounds: 15, million: true, build: true, binary: None, write: false };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            match *word {
+                "--quick" => (options.rounds, options.million) = (5, false),
+                "--rounds" => {
+                    let rounds = words.next().context("`--rounds` needs a number")?;
+                    options.rounds = rounds.parse().context("the number of rounds")?;
+                }
+                "--no-build" => options.build = false,
+                "--binary" => {
+                    let path = words.next().context("`--binary` needs a path")?;
+                    options.binary = Some(std::path::absolute(path)?);
+                }
+                "--write" => options.write = true,
+                other => bail!("bench has no option `{other}`"),
+            }
+        }
+        options.rounds = options.rounds.max(1);
+        Ok(options)
+    }
+}
+
+pub(crate) fn run(words: &[&str]) -> Result<()> {
+    let options = Options::read(words)?;
+    let target = metadata()?.target_directory;
+    if options.build {
+        if options.binary.is_none() {
+            build("agentv-cli", "agentv")?;
+        }
+        build("xtask", "floor")?;
+    }
+    let built = target.join("dist");
+    let bench = figures::Bench {
+        agentv: options.binary.clone().unwrap_or_else(|| built.join("agentv")),
+        floor: built.join("floor"),
+        // Not in `/tmp`, which may be memory: a million cases and their results are large.
+        inputs: inputs::Inputs::create(&target, options.million)?,
+        rounds: options.rounds,
+    };
+    let machine = report::Machine::look()?;
+    let rows = figures::all(&bench)?;
+    let table = report::table(&rows);
+    println!("{table}");
+    if options.write {
+        let path = root().join("docs/benchmarks.md");
+        fs::write(&path, report::page(&table, &machine, options.rounds))?;
+        eprintln!("wrote docs/benchmarks.md");
+    }
+    Ok(())
+}
+
+fn build(package: &str, binary: &str) -> Result<()> {
+    let args = ["build", "--profile", "dist", "--package", package, "--bin", binary];
+    let status = repository::command("cargo").args(args).status().context("cannot run `cargo`")?;
+    if !status.success() {
+        bail!("`cargo {}` failed", args.join(" "));
+    }
+    Ok(())
+}
+
+/// Prints an input, for a look at it.
+pub(crate) fn generate(format: &str, count: usize) -> Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        "yaml" => inputs::yaml(&mut out, count)?,
+        "jsonl" => inputs::jsonl(&mut out, count)?,
+        other => bail!("cases are `yaml` or `jsonl`, not `{other}`"),
+    }
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_in_any_order() {
+        let options = Options::read(&["--rounds", "3", "--no-build", "--write"]).unwrap();
+        assert_eq!((options.rounds, options.million, options.build), (3, true, false));
+        assert!(options.write);
+        let options = Options::read(&["--quick", "--binary", "/bin/true"]).unwrap();
+        assert_eq!((options.rounds, options.million), (5, false));
+        assert!(Options::read(&["--fast"]).is_err());
+    }
+}

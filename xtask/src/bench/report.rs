@@ -1,0 +1,142 @@
+//! The table, and the page that keeps it with the machine and the date.
+
+use crate::repository::output;
+use anyhow::Result;
+use std::fs;
+use std::time::Duration;
+
+/// One figure.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub figure: String,
+    pub value: String,
+    pub limit: String,
+    pub floor: String,
+    pub ratio: Option<f64>,
+    /// Whether the limit is kept.
+    pub holds: bool,
+}
+
+pub(super) fn ms(time: Duration) -> String {
+    format!("{:.1} ms", time.as_secs_f64() * 1e3)
+}
+
+/// Tenths of a mebibyte, in whole numbers.
+pub(super) fn mib(bytes: u64) -> String {
+    let tenths = bytes * 10 / (1 << 20);
+    format!("{}.{} MiB", tenths / 10, tenths % 10)
+}
+
+pub(super) fn table(rows: &[Row]) -> String {
+    let mut table = "| figure | measured | limit | floor | of floor | |\n".to_owned();
+    table += "| --- | ---: | ---: | ---: | ---: | --- |\n";
+    for row in rows {
+        let ratio = row.ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2} ×"));
+        let word = if row.holds { "ok" } else { "**over**" };
+        let cells = [&row.figure, &row.value, &row.limit, &row.floor, &ratio, word];
+        table += &["| ", &cells.join(" | "), " |\n"].concat();
+    }
+    table
+}
+
+/// What it ran on.
+#[derive(Debug)]
+pub(super) struct Machine {
+    cpu: String,
+    cores: usize,
+    memory: String,
+    kernel: String,
+    rustc: String,
+    /// How busy the machine was before; a figure of a busy machine says little.
+    load: String,
+    date: String,
+}
+
+impl Machine {
+    pub(super) fn look() -> Result<Self> {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let kib: u64 = value_of(&read("/proc/meminfo"), "MemTotal")
+            .and_then(|value| value.split(' ').next()?.parse().ok())
+            .unwrap_or_default();
+        let cpu = value_of(&read("/proc/cpuinfo"), "model name");
+        let load = read("/proc/loadavg");
+        Ok(Self {
+            cpu: cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
+            cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            memory: mib(kib * 1024),
+            kernel: format!(
+                "{} {}",
+                std::env::consts::OS,
+                read("/proc/sys/kernel/osrelease").trim()
+            ),
+            rustc: output("rustc", &["--version"])?.trim().to_owned(),
+            load: load.split(' ').next().unwrap_or_default().to_owned(),
+            date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
+        })
+    }
+}
+
+/// `name : value`, as `/proc` writes it.
+fn value_of(text: &str, name: &str) -> Option<String> {
+    let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
+    pairs.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
+}
+
+pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
+    let Machine { cpu, cores, memory, kernel, rustc, load, date } = machine;
+    format!(
+        "<!-- Made by `cargo xtask bench --write`. -->
+
+# Benchmarks
+
+The `dist` build from outside, whole processes, medians of {rounds} runs (three times as many for `--version`, three
+for a million cases). Each figure stands beside a floor of the same run, and the two take turns, so that a slow moment
+falls on both. Do not compare figures of two runs: machines drift by 15 %. Peak memory is the kernel's own count for the
+process; it cannot read less than what is shown for an empty process, which is the bench's own.
+
+{table}
+| machine | |
+| --- | --- |
+| date | {date} |
+| processor | {cpu}, {cores} cores |
+| memory | {memory} |
+| system | {kernel} |
+| compiler | {rustc} |
+| load before | {load} |
+
+## What is measured
+
+* Cases are made by `cargo xtask generate yaml|jsonl N`: 13 lines of YAML each, or the same on one line of JSONL, graded
+  by one `contains`. Runs have 8 workers and write JSONL.
+* Floors: an empty C program; the YAML parser's events with nothing made of them; a loop that parses each line with
+  `serde_json` and writes a small record; 8 threads that start `sh -c`, read both pipes to the end, and read and remove
+  the file that the shell wrote.
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_whether_the_limit_holds() {
+        let row = |holds| Row {
+            figure: "f".to_owned(),
+            value: ms(Duration::from_micros(2400)),
+            limit: "3 × floor".to_owned(),
+            floor: mib(3 << 19),
+            ratio: Some(1.234),
+            holds,
+        };
+        let table = table(&[row(true), row(false)]);
+        assert!(table.contains("| f | 2.4 ms | 3 × floor | 1.5 MiB | 1.23 × | ok |"), "{table}");
+        assert!(table.contains("| **over** |"), "{table}");
+    }
+
+    #[test]
+    fn values_are_found_by_name() {
+        assert_eq!(value_of("a: 1\nb\t: 2 kB\n", "b"), Some("2 kB".to_owned()));
+        assert_eq!(value_of("a: 1", "c"), None);
+    }
+}

@@ -1,0 +1,188 @@
+//! Keys that belong to no single kind, so that no plug-in documents them. Only the schemas of these types are used.
+#![expect(dead_code, reason = "read by the schema generator, never built")]
+
+use schemars::JsonSchema;
+use serde_json::Value;
+
+/// Keys of every target.
+#[derive(JsonSchema)]
+pub(super) struct TargetKeys {
+    /// What `--target`, `judge_target` and records call it.
+    name: String,
+    /// Which kind of provider answers.
+    provider: String,
+    /// The target that grades the answers of this one, where a grader asks a model.
+    judge_target: Option<String>,
+    /// How many cases run at once when `--workers` is not given; 1 if absent.
+    #[schemars(range(min = 1, max = 1024))]
+    workers: Option<u32>,
+    /// Send all cases in one call, if the provider can; else they go one by one.
+    provider_batching: Option<bool>,
+}
+
+/// Keys of every evaluator.
+#[derive(JsonSchema)]
+pub(super) struct EvaluatorKeys {
+    /// What results call it.
+    name: Option<String>,
+    /// Which kind of evaluator grades.
+    r#type: String,
+    /// Its share in the mean of the case; 1 if absent, and 0 takes it out.
+    #[schemars(range(min = 0))]
+    weight: Option<f64>,
+    /// Whether the case fails when this evaluator is not met, whatever the mean.
+    required: Option<bool>,
+}
+
+/// A suite: cases, and what they have in common.
+#[derive(JsonSchema)]
+pub(super) struct SuiteKeys {
+    /// For editors and for `agentv validate`.
+    #[schemars(rename = "$schema")]
+    schema: Option<String>,
+    /// What the suite is about.
+    description: Option<String>,
+    /// The name in results; the file's name if absent.
+    dataset: Option<String>,
+    /// What all cases share.
+    execution: Option<SuiteExecution>,
+    /// The older place of `execution.target`.
+    target: Option<String>,
+    /// The kind of evaluator for cases without a list.
+    evaluator: Option<String>,
+}
+
+/// What all cases of a suite share.
+#[derive(JsonSchema)]
+pub(super) struct SuiteExecution {
+    /// The target that is asked, unless `--target` names another.
+    target: Option<String>,
+    /// Evaluators of cases that have none of their own.
+    evaluators: Option<Vec<Evaluator>>,
+    /// From which score on a case passes; 1 if absent.
+    #[schemars(range(min = 0, max = 1))]
+    pass_score: Option<f64>,
+    /// Tools that count as exploring in `exploration_ratio`.
+    exploration_tools: Option<Vec<String>>,
+}
+
+/// One case.
+#[derive(JsonSchema)]
+pub(super) struct CaseKeys {
+    /// Its name, once per suite.
+    #[schemars(length(min = 1))]
+    id: String,
+    /// What a good answer does.
+    #[schemars(length(min = 1))]
+    expected_outcome: Option<String>,
+    /// Another name of `expected_outcome`.
+    outcome: Option<String>,
+    /// Another name of `expected_outcome`.
+    criteria: Option<String>,
+    /// What is asked.
+    #[schemars(length(min = 1))]
+    input_messages: Option<Vec<MessageKeys>>,
+    /// Short for `input_messages`: text is one user message.
+    input: Option<TextOrMessages>,
+    /// A good answer, as messages.
+    expected_messages: Option<Vec<MessageKeys>>,
+    /// Short for `expected_messages`: text, a message, messages, or any structure.
+    expected_output: Option<Value>,
+    /// Copied to the result.
+    conversation_id: Option<String>,
+    /// Copied to the result.
+    tags: Option<Vec<String>>,
+    /// What is special about this case.
+    execution: Option<CaseExecution>,
+    /// Who grades. `execution.evaluators` wins over it.
+    evaluators: Option<Vec<Evaluator>>,
+    /// The kind of evaluator, where there is no list.
+    evaluator: Option<String>,
+    /// What an LLM judge checks one by one: texts or mappings.
+    rubrics: Option<Vec<Value>>,
+}
+
+/// What is special about a case.
+#[derive(JsonSchema)]
+pub(super) struct CaseExecution {
+    /// The target that is asked instead of the suite's.
+    target: Option<String>,
+    /// Who grades, instead of the suite's evaluators.
+    evaluators: Option<Vec<Evaluator>>,
+}
+
+/// One message.
+#[derive(JsonSchema)]
+pub(super) struct MessageKeys {
+    role: Role,
+    /// Text, parts, or any structure.
+    content: Option<Content>,
+    name: Option<String>,
+    /// What an assistant did.
+    tool_calls: Option<Vec<ToolCallKeys>>,
+}
+
+/// Who speaks.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case")]
+pub(super) enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Parts(Vec<PartKeys>),
+    Structure(agentv_wire::Object),
+}
+
+/// A part of a message.
+#[derive(JsonSchema)]
+pub(super) struct PartKeys {
+    /// `text` or `file`; others are handed on as they are.
+    r#type: String,
+    /// The text, or the path of the file.
+    value: Option<Value>,
+}
+
+/// One use of a tool.
+#[derive(JsonSchema)]
+pub(super) struct ToolCallKeys {
+    tool: String,
+    input: Option<Value>,
+    output: Option<Value>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum TextOrMessages {
+    Text(String),
+    Messages(Vec<MessageKeys>),
+}
+
+/// `.agentv/config.yaml`, and `.agentv.yaml` beside an eval file.
+#[derive(JsonSchema)]
+pub(super) struct ConfigKeys {
+    /// For editors and for `agentv validate`.
+    #[schemars(rename = "$schema")]
+    schema: Option<String>,
+    /// Files whose path from the repository's root fits one of these globs are guidelines. An empty list: none are.
+    guideline_patterns: Option<Vec<String>>,
+}
+
+/// An evaluator's schema is put together from the registry, so here it is only a reference to that.
+pub(super) struct Evaluator;
+
+impl JsonSchema for Evaluator {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Evaluator".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        true.into()
+    }
+}
