@@ -24,9 +24,8 @@ pub(crate) fn run(args: EvalArgs, surroundings: &Surroundings) -> Exit {
     };
     let processes = Processes::new(run_id());
     let mut screen = Screen::new();
-    let Some(plan) = prepare(&settings, surroundings, &processes, &mut screen) else {
-        return Exit::Usage;
-    };
+    let prepared = prepare(&settings, surroundings, &processes, &mut screen);
+    let Some(Prepared { plan, warnings }) = prepared else { return Exit::Usage };
     if plan.total == 0 {
         return terminal::fail(
             "No eval cases matched the provided filters.",
@@ -54,11 +53,21 @@ pub(crate) fn run(args: EvalArgs, surroundings: &Surroundings) -> Exit {
         }
     };
     summary(&outcome.tally, &mut screen);
+    if warnings > 0 {
+        screen.line(format!("Warnings in files: {warnings} (shown above; --strict refuses them)"));
+    }
     if !outcome.tally.scores.is_empty() {
         screen.line(format!("\nResults written to: {}", settings.out.display()));
     }
     screen.show();
     conclude(&outcome, &settings)
+}
+
+/// A run that can begin.
+struct Prepared {
+    plan: Plan,
+    /// Notes that did not stop it.
+    warnings: usize,
 }
 
 /// Loads everything and shows all that is wrong. `None` if that is too much to go on.
@@ -67,7 +76,7 @@ fn prepare(
     surroundings: &Surroundings,
     processes: &Arc<Processes>,
     screen: &mut Screen,
-) -> Option<Plan> {
+) -> Option<Prepared> {
     let loader = Loader {
         working_dir: surroundings.working_dir.clone(),
         repo_root: surroundings.repo_root.clone(),
@@ -99,7 +108,16 @@ fn prepare(
         }
     });
     show_notes(&report, &surroundings.working_dir);
-    (!stops(&report, settings)).then_some(plan)
+    if stops(&report, settings) {
+        let (errors, warnings) =
+            (report.errors().count() + report.dropped, report.warnings().count());
+        terminal::complain(
+            &format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files"),
+            None,
+        );
+        return None;
+    }
+    Some(Prepared { plan, warnings: report.notes.len() })
 }
 
 /// Whether the notes are too much to go on with.

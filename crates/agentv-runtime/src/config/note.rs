@@ -146,6 +146,11 @@ impl Notes {
         self.list.is_empty()
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.rewind(Mark { kept: 0, errors: 0, dropped: 0 });
+    }
+
     /// A place to go back to with [`Notes::rewind`].
     pub fn mark(&self) -> Mark {
         Mark { kept: self.list.len(), errors: self.errors, dropped: self.dropped }

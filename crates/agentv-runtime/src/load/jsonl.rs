@@ -212,7 +212,13 @@ fn warn_of_twins(source: &JsonlSource, twins: &HashSet<u64>, notes: &mut Notes) 
 impl JsonlSource {
     pub(super) fn open(self: &Arc<Self>) -> Result<JsonlCases, SourceError> {
         let lines = self.data.open().map_err(|source| self.io_error(source))?;
-        Ok(JsonlCases { source: Arc::clone(self), lines, ordinal: 0, ended: false })
+        Ok(JsonlCases {
+            source: Arc::clone(self),
+            lines,
+            ordinal: 0,
+            ended: false,
+            notes: Notes::new(""),
+        })
     }
 
     fn io_error(&self, source: io::Error) -> SourceError {
@@ -227,6 +233,7 @@ pub struct JsonlCases {
     lines: Lines,
     ordinal: usize,
     ended: bool,
+    notes: Notes,
 }
 
 impl JsonlCases {
@@ -234,10 +241,11 @@ impl JsonlCases {
         while let Some(line) = self.lines.next().map_err(|error| self.source.io_error(error))? {
             let ordinal = self.ordinal;
             self.ordinal += 1;
+            let case = read(&line, ordinal, &self.source.scope, &mut self.notes);
             // The first pass has said all there is to say.
-            let mut notes = Notes::new("");
-            if let Some(case) = read(&line, ordinal, &self.source.scope, &mut notes) {
-                return Ok(Some(case));
+            self.notes.clear();
+            if case.is_some() {
+                return Ok(case);
             }
         }
         if self.lines.seen.is_same(&self.source.seen) {

@@ -119,7 +119,25 @@ fn check(text: &str, path: &Path, env: &Env, notes: &mut Notes) -> Option<Vec<Ta
         }
         targets.push(target);
     }
+    for item in items {
+        warn_of_unknown_judge(item, &targets, notes);
+    }
     Some(targets)
+}
+
+/// Only what asks the judge is lost by this, so it is no error yet.
+fn warn_of_unknown_judge(node: &Node<'_>, targets: &[TargetSpec], notes: &mut Notes) {
+    let Some(judge) = node.get("judge_target").or_else(|| node.get("judgeTarget")) else { return };
+    let names = || targets.iter().map(|target| target.name.as_str());
+    let Some(name) = judge.as_text().filter(|name| !names().any(|known| known == *name)) else {
+        return;
+    };
+    let help = match suggestion(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("available: {}", names().collect::<Vec<_>>().join(", ")),
+    };
+    let message = format!("there is no target `{name}` to judge with");
+    notes.warning("targets::judge", Some(judge.span), message).help(help);
 }
 
 fn target(
