@@ -25,11 +25,12 @@ enum Sight {
 use Sight::{Registry, Whole};
 
 /// A module of the runtime and what it may know of others. A module that is not here is a leaf: everybody may know it,
-/// and it knows only leaves that are not here either. The four leaves that are here know nobody.
+/// and it knows only leaves that are not here either. The leaves that are here know nobody, but for one value.
 const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ("config", &[]),
     ("http", &[]),
-    ("process", &[]),
+    // To look programs up on the `PATH` of a given environment.
+    ("process", &[("config", Whole)]),
     ("workspace", &[]),
     ("cache", &[]),
     ("providers", &[("config", Whole), ("http", Whole), ("process", Whole), ("workspace", Whole)]),
@@ -43,7 +44,6 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("providers", Registry),
         ],
     ),
-    ("target", &[("config", Whole), ("process", Whole), ("providers", Whole), ("cache", Whole)]),
     (
         "load",
         &[
@@ -52,7 +52,16 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("workspace", Whole),
             ("providers", Registry),
             ("evaluators", Registry),
-            ("target", Whole),
+        ],
+    ),
+    (
+        "target",
+        &[
+            ("config", Whole),
+            ("process", Whole),
+            ("providers", Whole),
+            ("load", Whole),
+            ("cache", Whole),
         ],
     ),
     ("writers", &[("config", Whole)]),

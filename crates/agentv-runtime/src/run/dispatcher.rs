@@ -1,11 +1,12 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
-use super::outputs::{Reporter, ResultWriter};
+use super::outputs::Reporter;
 use super::pool::{Pool, Shared};
 use super::tally::Tally;
 use crate::load::SourceError;
 use crate::process::Processes;
+use crate::writers::ResultWriter;
 use agentv_core::{Log, LogLevel, RunEvent};
 use std::io;
 use std::num::NonZeroUsize;

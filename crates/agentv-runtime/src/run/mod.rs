@@ -13,7 +13,7 @@ mod tally;
 
 pub use dispatcher::{Ended, Outcome, Run, run};
 pub use lane::{Lane, LaneTarget, Takes};
-pub use outputs::{Reporter, ResultWriter};
+pub use outputs::Reporter;
 pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;
 pub use tally::{Placed, Tally, TargetTally};

@@ -1,6 +1,6 @@
 //! One JSON object per line.
 
-use crate::run::ResultWriter;
+use super::ResultWriter;
 use agentv_wire::{ResultRecord, number};
 use std::fs::File;
 use std::io::{self, Write};

@@ -3,8 +3,22 @@
 mod jsonl;
 mod yaml;
 
-use crate::run::ResultWriter;
+use agentv_wire::ResultRecord;
+use std::fmt;
 use std::fs::File;
+use std::io;
+
+/// Keeps records. If it fails, the run fails: results would be lost.
+pub trait ResultWriter: fmt::Debug + Send {
+    /// Takes a record; it may wait in memory until [`ResultWriter::commit`].
+    fn write(&mut self, record: &ResultRecord) -> io::Result<()>;
+
+    /// Hands everything taken so far to the system, in whole records.
+    fn commit(&mut self) -> io::Result<()>;
+
+    /// Makes it last through a power cut.
+    fn sync(&mut self) -> io::Result<()>;
+}
 
 /// The registry.
 pub const WRITERS: &[WriterKind] = &[

@@ -1,7 +1,7 @@
 //! One YAML document per record.
 
+use super::ResultWriter;
 use super::jsonl::sync;
-use crate::run::ResultWriter;
 use agentv_wire::{ResultRecord, number};
 use serde_json::Value;
 use std::fs::File;
