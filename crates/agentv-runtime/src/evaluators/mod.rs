@@ -1,5 +1,6 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
+pub mod limit;
 pub mod tool_trajectory;
 
 // Not registered: what several evaluators share.
@@ -20,6 +21,9 @@ use std::sync::Arc;
 /// The registry. Order is the order of the reference documentation.
 pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::of::<tool_trajectory::ToolTrajectory>(),
+    EvaluatorKind::of::<limit::Latency>(),
+    EvaluatorKind::of::<limit::Cost>(),
+    EvaluatorKind::of::<limit::TokenUsage>(),
 ];
 
 /// How one kind of evaluator is named, documented and built.
