@@ -1,11 +1,13 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
 pub mod limit;
+pub mod text;
 pub mod tool_trajectory;
 
 // Not registered: what several evaluators share.
 pub mod amount;
 mod equal;
+pub mod json;
 mod shown;
 #[cfg(test)]
 mod testing;
@@ -21,6 +23,10 @@ use std::sync::Arc;
 /// The registry. Order is the order of the reference documentation.
 pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::of::<tool_trajectory::ToolTrajectory>(),
+    EvaluatorKind::of::<text::Contains>(),
+    EvaluatorKind::of::<text::Equals>(),
+    EvaluatorKind::of::<text::Pattern>(),
+    EvaluatorKind::of::<text::IsJson>(),
     EvaluatorKind::of::<limit::Latency>(),
     EvaluatorKind::of::<limit::Cost>(),
     EvaluatorKind::of::<limit::TokenUsage>(),

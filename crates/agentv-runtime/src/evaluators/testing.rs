@@ -30,12 +30,24 @@ struct Built {
     /// `place: message`, where the place is a path like `expected[0].tool`.
     notes: Vec<String>,
     known: Vec<&'static str>,
+    fingerprint: [u8; 32],
 }
 
 impl Bench {
     pub(super) fn new(kind: &'static str, config: &Value) -> Self {
         let config = config.clone();
         Self { kind, config, expected_messages: Vec::new(), dir: PathBuf::new() }
+    }
+
+    /// With one expected message of the assistant.
+    pub(super) fn expecting(self, content: &Value) -> Self {
+        let message = serde_json::json!({ "role": "assistant", "content": content });
+        Self { expected_messages: vec![message], ..self }
+    }
+
+    /// With an eval file in this directory.
+    pub(super) fn in_dir(self, dir: impl Into<PathBuf>) -> Self {
+        Self { dir: dir.into(), ..self }
     }
 
     /// What is noted when it is built, warnings of unknown keys included.
@@ -51,6 +63,16 @@ impl Bench {
     /// Every key that it asks for.
     pub(super) fn known(&self) -> Vec<&'static str> {
         self.build().known
+    }
+
+    pub(super) fn fingerprint(&self) -> [u8; 32] {
+        self.build().fingerprint
+    }
+
+    /// The verdict on a text answer.
+    #[track_caller]
+    pub(super) fn answer(&self, text: &str) -> Verdict {
+        self.grade(&serde_json::json!({ "text": text }))
     }
 
     /// The verdict on a response.
@@ -105,7 +127,7 @@ impl Bench {
         let notes = notes.finish().0.into_iter();
         let notes =
             notes.map(|note| format!("{}: {}", places[note.place.line], note.message)).collect();
-        Built { evaluator, notes, known }
+        Built { evaluator, notes, known, fingerprint: fingerprint.finalize().into() }
     }
 
     fn case(&self) -> EvalCase {
