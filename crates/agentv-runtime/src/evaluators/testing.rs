@@ -45,6 +45,10 @@ impl Bench {
         Self { expected_messages: vec![message], ..self }
     }
 
+    pub(super) fn expecting_messages(self, messages: &Value) -> Self {
+        Self { expected_messages: messages.as_array().unwrap().clone(), ..self }
+    }
+
     /// With an eval file in this directory.
     pub(super) fn in_dir(self, dir: impl Into<PathBuf>) -> Self {
         Self { dir: dir.into(), ..self }
