@@ -118,7 +118,7 @@ impl Bench {
         let mut build = Build {
             eval_dir: &self.dir,
             search: &FileSearch::new(&self.dir, &self.dir, &self.dir),
-            processes: &Arc::new(Processes {}),
+            processes: &Processes::new(String::new()),
             fingerprint: &mut fingerprint,
         };
         let owner = "evaluator `e`";
