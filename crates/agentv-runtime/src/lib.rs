@@ -2,6 +2,7 @@
 //! graded, records written.
 
 pub mod config;
+pub mod http;
 pub mod process;
 
 pub mod evaluators;
