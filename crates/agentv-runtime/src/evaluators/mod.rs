@@ -1,5 +1,7 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
+pub mod code_judge;
+
 use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
 use agentv_core::Evaluator;
@@ -9,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The registry. Order is the order of the reference documentation.
-pub const EVALUATORS: &[EvaluatorKind] = &[];
+pub const EVALUATORS: &[EvaluatorKind] = &[EvaluatorKind::of::<code_judge::CodeJudge>()];
 
 /// How one kind of evaluator is named, documented and built.
 pub trait FromConfig: Evaluator + Sized + 'static {
