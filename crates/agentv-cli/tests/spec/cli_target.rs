@@ -1,0 +1,1 @@
+//! Targets of kind `cli`: their checks, placeholders, failures and what they print.

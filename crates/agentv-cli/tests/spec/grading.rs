@@ -1,0 +1,1 @@
+//! Evaluators, weights and the score of a case.

@@ -1,0 +1,1 @@
+//! Judges: scripts and models that grade.

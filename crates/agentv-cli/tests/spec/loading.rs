@@ -1,0 +1,1 @@
+//! Eval files, datasets and targets: what is read from where.

@@ -1,0 +1,1 @@
+//! The run: targets, workers, retries and the records that come of them.

@@ -1,0 +1,1 @@
+//! Traces and metrics: taken from what a target says, summed up and recorded.
