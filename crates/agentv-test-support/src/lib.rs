@@ -18,9 +18,11 @@
 mod context;
 mod invocation;
 mod judge;
+mod suite;
 mod target;
 
 pub use context::TestContext;
-pub use invocation::{Invocation, Ran};
+pub use invocation::{Invocation, Ran, result_of};
 pub use judge::{JudgeCall, JudgeDump};
+pub use suite::suite;
 pub use target::{cli_target, mock_target, targets};
