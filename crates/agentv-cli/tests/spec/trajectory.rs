@@ -194,7 +194,9 @@ expected:
   - tool: Stop";
     let good = json!({ "filePath": "a.md", "lines": [1, 2], "deep": { "keyName": { "x": 1.0 } }, "more": true });
     let with = |input: &Value| {
-        calling(&json!([{ "tool": "Read", "input": input }, { "tool": "Write", "input": 7 }, { "tool": "Stop" }]))
+        calling(
+            &json!([{ "tool": "Read", "input": input }, { "tool": "Write", "input": 7 }, { "tool": "Stop" }]),
+        )
     };
     assert_eq!(grade(&with(&good), keys)["score"], 1);
     for (key, wrong) in [
@@ -216,8 +218,7 @@ expected:
 #[test]
 fn in_order_passes_over_calls_with_other_arguments() {
     let keys = "mode: in_order\nexpected:\n  - {tool: A, args: {n: 2}}\n  - tool: B";
-    let calls =
-        json!([{ "tool": "A", "input": { "n": 1 } }, { "tool": "A", "input": { "n": 2 } }, { "tool": "B" }]);
+    let calls = json!([{ "tool": "A", "input": { "n": 1 } }, { "tool": "A", "input": { "n": 2 } }, { "tool": "B" }]);
     assert_eq!(grade(&calling(&calls), keys)["score"], 1);
 }
 
@@ -236,7 +237,8 @@ expected:
   - {tool: C, max_duration_ms: 1}";
     let cx = context();
     let entry = keys.trim().replace('\n', "\n  ");
-    let ran = cx.grade(calling(&calls), format!("- name: path\n  type: tool_trajectory\n  {entry}"));
+    let ran =
+        cx.grade(calling(&calls), format!("- name: path\n  type: tool_trajectory\n  {entry}"));
     // C reports no duration, so its limit is not counted.
     ran.success().stderr_has("`C`");
     let record = ran.record();
@@ -251,7 +253,8 @@ expected:
 
 #[test]
 fn tool_names_are_taken_as_they_are_spelled() {
-    let minimums = "mode: any_order\nminimums: {searchDocs: 1, search_docs: 1, \"mcp__fs.read-file\": 1}";
+    let minimums =
+        "mode: any_order\nminimums: {searchDocs: 1, search_docs: 1, \"mcp__fs.read-file\": 1}";
     let answer = messages(&["searchDocs", "mcp__fs.read-file"]);
     check(
         &answer,
@@ -265,7 +268,8 @@ fn tool_names_are_taken_as_they_are_spelled() {
 #[test]
 fn a_mode_that_is_none_is_refused_with_its_place() {
     let cx = context();
-    let ran = cx.grade("x", "- name: path\n  type: tool_trajectory\n  mode: any\n  minimums: {A: 1}");
+    let ran =
+        cx.grade("x", "- name: path\n  type: tool_trajectory\n  mode: any\n  minimums: {A: 1}");
     ran.code(2).stderr_has("suite.yaml:8:").stderr_has("`any_order`");
     assert!(!cx.path("out.jsonl").exists());
 }
