@@ -156,16 +156,16 @@ fn check_refused(evaluators: &str, place: &str, text: &str) {
 fn a_weight_that_is_none_is_refused_with_its_place() {
     for wrong in ["-1", "-0.5", "heavy", "true", "[1]", "1e999"] {
         let evaluators = format!("- type: contains\n  value: x\n  weight: {wrong}");
-        check_refused(&evaluators, "suite.yaml:8:15", "`weight` of evaluator `contains`");
+        check_refused(&evaluators, "suite.yaml:8:17", "`weight` of evaluator `contains`");
     }
-    check_refused("- type: contains\n  value: x\n  weight: .nan", "suite.yaml:8:15", ".nan");
+    check_refused("- type: contains\n  value: x\n  weight: .nan", "suite.yaml:8:17", ".nan");
 }
 
 #[test]
 fn a_bar_that_is_none_is_refused_with_its_place() {
     for wrong in ["1.5", "-1", "maybe"] {
         let evaluators = format!("- type: contains\n  value: x\n  required: {wrong}");
-        check_refused(&evaluators, "suite.yaml:8:17", "`required` of evaluator `contains`");
+        check_refused(&evaluators, "suite.yaml:8:19", "`required` of evaluator `contains`");
     }
 }
 
@@ -411,8 +411,8 @@ evalcases:
         fields("sorry", "all_or_nothing")["misses"],
         json!(["Failed to parse candidate answer as JSON"])
     );
-    let missing =
-        context().grade("{}", "- {type: field_accuracy, fields: [{path: a, match: exact}]}");
+    let cx = context();
+    let missing = cx.grade("{}", "- {type: field_accuracy, fields: [{path: a, match: exact}]}");
     assert_eq!(
         missing.success().record()["misses"],
         json!(["No expected data found in expected_messages"])
@@ -464,7 +464,7 @@ fn an_answer_matches_a_pattern() {
 fn an_answer_is_json_of_a_shape() {
     check_text("[1, 2]", "type: is_json", 1, "The answer is JSON");
     let around = "Not JSON as a whole: there is other text around the JSON";
-    check_text("It is [1, 2].", "type: is_json", 0, around);
+    check_text(r#"It is {"a": 1}."#, "type: is_json", 0, around);
     let schema =
         "type: is_json, schema: {type: object, required: [n], properties: {n: {type: integer}}}";
     check_text(r#"{"answer":1,"n":3}"#, schema, 1, "The answer is JSON and fulfils the schema");

@@ -507,7 +507,7 @@ fn a_script_that_is_none_is_refused_with_its_place() {
     for wrong in ["''", "[]", "[sh, '']", "[sh, 1]", "{a: b}", "7"] {
         let cx = context();
         let ran = cx.grade("text", format!("- name: judge\n  type: code_judge\n  script: {wrong}"));
-        ran.code(2).stderr_has("suite.yaml:8:15").stderr_has("`script` of evaluator `judge`");
+        ran.code(2).stderr_has("suite.yaml:8:17").stderr_has("`script` of evaluator `judge`");
         assert!(!cx.path("out.jsonl").exists());
     }
 }
