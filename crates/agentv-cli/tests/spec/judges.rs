@@ -1,7 +1,7 @@
 //! Judges: scripts and models that grade.
 
 use crate::context;
-use agentv_test_support::{TestContext, result_of, suite, targets};
+use agentv_test_support::{TestContext, mock_target, result_of, suite, targets};
 use serde_json::{Value, json};
 
 /// A shell command as a judge.
@@ -385,14 +385,15 @@ fn a_judge_that_takes_too_long_is_ended() {
 fn the_limit_for_agents_holds_for_judges_and_zero_is_none() {
     let run = |script: &str, seconds: &str| {
         let cx = context();
-        cx.write("targets.yaml", &targets(&[cx.cli_target_answering("default", "x")]));
+        // It has an answer at once, so only the judge can be too slow.
+        cx.write("targets.yaml", &targets(&[mock_target("default", "x")]));
         cx.write("suite.yaml", &suite(shell(script)));
         let ran = cx
             .agentv(["eval", "suite.yaml", "--out", "out.jsonl", "--agent-timeout", seconds])
             .run();
         result_of(&ran.success().record(), "judge").clone()
     };
-    check_failed(&run("exec sleep 600", "1"), "timeout", "Process timed out after 1000ms");
+    check_failed(&run("exec sleep 600", "0.25"), "timeout", "Process timed out after 250ms");
     assert_eq!(run("echo '{\"score\":1}'", "0")["score"], 1);
 }
 
