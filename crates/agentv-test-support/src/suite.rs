@@ -15,7 +15,8 @@ pub fn suite(evaluators: impl Display) -> String {
 }
 
 fn indented(text: &str, columns: usize) -> String {
-    text.lines().map(|line| format!("{:columns$}{line}\n", "")).collect()
+    let margin = " ".repeat(columns);
+    text.lines().flat_map(|line| [&margin, line, "\n"]).collect()
 }
 
 #[cfg(test)]

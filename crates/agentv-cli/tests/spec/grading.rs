@@ -18,9 +18,10 @@ fn judge(cx: &TestContext, name: &str, score: f64, keys: &Value) -> Value {
 
 /// The record of a case with two judges, `a` and `b`, which give these scores and have these keys.
 #[track_caller]
-fn two_judges(a: (f64, Value), b: (f64, Value)) -> Value {
+fn two_judges(judges: [(f64, Value); 2]) -> Value {
     let cx = context();
-    let evaluators = json!([judge(&cx, "a", a.0, &a.1), judge(&cx, "b", b.0, &b.1)]);
+    let [(a, a_keys), (b, b_keys)] = judges;
+    let evaluators = json!([judge(&cx, "a", a, &a_keys), judge(&cx, "b", b, &b_keys)]);
     cx.grade("text", evaluators).success().record()
 }
 
@@ -32,7 +33,7 @@ fn check_score(record: &Value, expected: f64) {
 
 #[test]
 fn s052_s108_without_weights_the_score_is_the_mean() {
-    let record = two_judges((0.8, json!({})), (0.4, json!({})));
+    let record = two_judges([(0.8, json!({})), (0.4, json!({}))]);
     check_score(&record, 0.6);
     assert_eq!(result_of(&record, "a")["score"], 0.8);
     assert_eq!(result_of(&record, "b")["score"], 0.4);
@@ -40,13 +41,13 @@ fn s052_s108_without_weights_the_score_is_the_mean() {
 
 #[test]
 fn s053_s109_weights_shift_the_mean() {
-    let record = two_judges((0.8, json!({ "weight": 3 })), (0.4, json!({ "weight": 1 })));
+    let record = two_judges([(0.8, json!({ "weight": 3 })), (0.4, json!({ "weight": 1 }))]);
     check_score(&record, 0.7);
 }
 
 #[test]
 fn s054_s110_a_weight_of_zero_leaves_an_evaluator_out_of_the_mean() {
-    let record = two_judges((0.8, json!({})), (0.1, json!({ "weight": 0 })));
+    let record = two_judges([(0.8, json!({})), (0.1, json!({ "weight": 0 }))]);
     assert_eq!(record["score"], 0.8);
     assert_eq!(
         (&result_of(&record, "b")["score"], &result_of(&record, "b")["weight"]),
@@ -56,24 +57,24 @@ fn s054_s110_a_weight_of_zero_leaves_an_evaluator_out_of_the_mean() {
 
 #[test]
 fn s055_s111_with_all_weights_zero_the_score_is_zero() {
-    let record = two_judges((1.0, json!({ "weight": 0 })), (1.0, json!({ "weight": 0 })));
+    let record = two_judges([(1.0, json!({ "weight": 0 })), (1.0, json!({ "weight": 0 }))]);
     assert_eq!((&record["score"], &record["status"]), (&json!(0), &json!("fail")));
 }
 
 #[test]
 fn s056_s112_the_weight_is_in_the_results() {
-    let record = two_judges((1.0, json!({ "weight": 2 })), (1.0, json!({})));
+    let record = two_judges([(1.0, json!({ "weight": 2 })), (1.0, json!({}))]);
     assert_eq!(result_of(&record, "a")["weight"], 2);
     assert_eq!(result_of(&record, "b")["weight"], 1);
-    let record = two_judges((1.0, json!({ "weight": 0.5 })), (1.0, json!({})));
+    let record = two_judges([(1.0, json!({ "weight": 0.5 })), (1.0, json!({}))]);
     assert_eq!(result_of(&record, "a")["weight"], 0.5);
 }
 
 #[test]
 fn s057_s113_one_and_zero_are_a_half_which_fails() {
-    let record = two_judges((1.0, json!({})), (0.0, json!({})));
+    let record = two_judges([(1.0, json!({})), (0.0, json!({}))]);
     assert_eq!((&record["score"], &record["status"]), (&json!(0.5), &json!("fail")));
-    let record = two_judges((1.0, json!({})), (1.0, json!({})));
+    let record = two_judges([(1.0, json!({})), (1.0, json!({}))]);
     assert_eq!((&record["score"], &record["status"]), (&json!(1), &json!("pass")));
 }
 

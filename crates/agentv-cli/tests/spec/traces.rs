@@ -131,6 +131,10 @@ fn s036_s092_an_event_needs_only_a_type() {
         (&json!(6), &json!(1))
     );
     seen.ran.stderr_has("bogus");
+
+    let reference = include_str!("../../../../docs/reference/providers.md");
+    let reference = reference.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(reference.contains("deprecated: `trace`, a list of events"), "the reference says so");
 }
 
 #[test]
