@@ -1,5 +1,18 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
+pub mod field_accuracy;
+pub mod limit;
+pub mod text;
+pub mod tool_trajectory;
+
+// Not registered: what several evaluators share.
+pub mod amount;
+mod equal;
+pub mod json;
+mod shown;
+#[cfg(test)]
+mod testing;
+
 use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
 use agentv_core::{Evaluator, EvaluatorEntry};
@@ -9,7 +22,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The registry. Order is the order of the reference documentation.
-pub const EVALUATORS: &[EvaluatorKind] = &[];
+pub const EVALUATORS: &[EvaluatorKind] = &[
+    EvaluatorKind::of::<tool_trajectory::ToolTrajectory>(),
+    EvaluatorKind::of::<field_accuracy::FieldAccuracy>(),
+    EvaluatorKind::of::<text::Contains>(),
+    EvaluatorKind::of::<text::Equals>(),
+    EvaluatorKind::of::<text::Pattern>(),
+    EvaluatorKind::of::<text::IsJson>(),
+    EvaluatorKind::of::<limit::Latency>(),
+    EvaluatorKind::of::<limit::Cost>(),
+    EvaluatorKind::of::<limit::TokenUsage>(),
+];
 
 /// How one kind of evaluator is named, documented and built.
 pub trait FromConfig: Evaluator + Sized + 'static {
@@ -89,4 +112,32 @@ pub fn default_judge(_build: &mut Build<'_>) -> Option<Arc<[EvaluatorEntry]>> {
 /// Entries as a JSON object, for `config`.
 pub fn as_object(entries: &[&Entry<'_>]) -> agentv_wire::Object {
     entries.iter().map(|entry| (entry.key.clone().into_owned(), entry.value.to_value())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Bench;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_name_is_taken_twice() {
+        let mut names = BTreeSet::new();
+        for name in EVALUATORS.iter().flat_map(|kind| kind.names) {
+            assert!(names.insert(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_schema_lists_keys_that_are_read() {
+        for kind in EVALUATORS {
+            let schema = kind.schema(&mut SchemaGenerator::default());
+            let documented = schema.get("properties").unwrap().as_object().unwrap().keys();
+            // Even an empty mapping is read to its end, so that no key of a wrong one counts as unknown.
+            let known = Bench::new(kind.names[0], &serde_json::json!({})).known();
+            for key in documented {
+                assert!(known.contains(&key.as_str()), "{key} of {}", kind.names[0]);
+            }
+        }
+    }
 }
