@@ -15,12 +15,18 @@
     reason = "only tests use this crate, and a panic is how a test fails"
 )]
 
+mod cases;
 mod context;
 mod invocation;
 mod judge;
+#[cfg(unix)]
+mod meeting;
 mod target;
 
+pub use cases::{GRADER, cases};
 pub use context::TestContext;
-pub use invocation::{Invocation, Ran};
+pub use invocation::{Invocation, Ran, Running};
 pub use judge::{JudgeCall, JudgeDump};
+#[cfg(unix)]
+pub use meeting::Meeting;
 pub use target::{cli_target, mock_target, targets};

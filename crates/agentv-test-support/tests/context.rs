@@ -73,3 +73,28 @@ fn a_target_answers_what_it_was_told_to() {
     assert!(entry.contains("{OUTPUT_FILE}"), "{entry}");
     assert_eq!(cx.read(".answers/agent"), "{\"text\":\"it's\"}");
 }
+
+#[test]
+fn children_wait_until_they_are_let_go() {
+    let cx = TestContext::new("/bin/sh");
+    let mut meeting = cx.meeting("meeting");
+    let script = format!("{}; echo gone > gone", meeting.attend("somebody"));
+    let running = cx.agentv(["-c", &script]).start();
+    assert_eq!(meeting.next(), "somebody");
+    assert!(!cx.path("gone").exists());
+    meeting.let_go(1);
+    running.finish().success();
+    assert_eq!(cx.read("gone"), "gone\n");
+}
+
+#[test]
+fn a_run_can_be_given_a_signal_and_cut_off() {
+    let cx = TestContext::new("/bin/sh");
+    let meeting = cx.meeting("meeting");
+    let script = format!("echo first; {}", meeting.attend("there"));
+    let mut running = cx.agentv(["-c", &script]).start();
+    assert_eq!(running.read_one_line(), "first\n");
+    assert_eq!(meeting.next(), "there");
+    running.signal("TERM");
+    running.finish().code(143);
+}
