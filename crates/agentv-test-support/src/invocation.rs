@@ -247,3 +247,11 @@ impl Ran {
 fn parse(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("no JSON ({error}): {line}"))
 }
+
+/// Whether the process of this id, as a script wrote it down, still runs.
+#[cfg(target_os = "linux")]
+pub fn is_alive(pid: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // The state follows the name, which stands in parentheses. One that is dead but not yet buried is no longer running.
+    status.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
+}

@@ -25,6 +25,8 @@ mod target;
 
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
+#[cfg(target_os = "linux")]
+pub use invocation::is_alive;
 pub use invocation::{Invocation, Ran, Running};
 pub use judge::{JudgeCall, JudgeDump};
 #[cfg(unix)]

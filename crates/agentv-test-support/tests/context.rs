@@ -1,7 +1,7 @@
 //! The context is tested with a shell in the place of `agentv`.
 #![cfg(unix)]
 
-use agentv_test_support::TestContext;
+use agentv_test_support::{TestContext, is_alive};
 
 #[track_caller]
 fn shell(script: &str) -> (TestContext, agentv_test_support::Ran) {
@@ -91,10 +91,12 @@ fn children_wait_until_they_are_let_go() {
 fn a_run_can_be_given_a_signal_and_cut_off() {
     let cx = TestContext::new("/bin/sh");
     let meeting = cx.meeting("meeting");
-    let script = format!("echo first; {}", meeting.attend("there"));
+    let script = format!("echo $$ > pid; echo first; {}", meeting.attend("there"));
     let mut running = cx.agentv(["-c", &script]).start();
     assert_eq!(running.read_one_line(), "first\n");
     assert_eq!(meeting.next(), "there");
+    assert!(is_alive(&cx.read("pid")));
     running.signal("TERM");
     running.finish().code(143);
+    assert!(!is_alive(&cx.read("pid")));
 }
