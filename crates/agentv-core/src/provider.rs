@@ -1,7 +1,7 @@
 //! Who answers: the [`Provider`] trait, what goes in and what comes out.
 
 use crate::{CallContext, EvalId};
-use agentv_wire::{Object, OutputMessage, TokenUsage, TraceEvent};
+use agentv_wire::{ChatMessage, Object, OutputMessage, TokenUsage, TraceEvent};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -104,14 +104,6 @@ impl Request {
     pub fn input_files(&self) -> impl Iterator<Item = &PathBuf> {
         self.guideline_paths.iter().chain(&self.file_paths)
     }
-}
-
-/// One turn of a conversation that is sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChatMessage {
-    /// `system`, `user` or `assistant`.
-    pub role: String,
-    pub content: String,
 }
 
 /// What came back. Kept in journals and caches, so it can be written and read.

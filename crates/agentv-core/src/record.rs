@@ -7,14 +7,14 @@ use crate::{
     Candidate, EvalCase, EvaluatorEntry, EvaluatorError, ProviderError, Request, Score, Verdict,
 };
 use agentv_wire::{
-    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, Object, ResultRecord, Status, VerdictWord,
+    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, Object, ProviderRequest, ResultRecord,
+    Status, VerdictWord,
 };
-use serde_json::{Value, json};
 
 /// Who was asked what.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Asked<'a> {
-    pub request: &'a Request,
+    pub request: Request,
     pub provider: ProviderInfo,
     /// The target's name, as the record shows it.
     pub target: &'a str,
@@ -83,8 +83,9 @@ pub fn failed(
 }
 
 fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) -> ResultRecord {
-    let request = Some(request(asked, error));
-    let (lm_provider_request, agent_provider_request) = match asked.provider.recorded_as {
+    let recorded_as = asked.provider.recorded_as;
+    let request = Some(request(asked.request, recorded_as, error));
+    let (lm_provider_request, agent_provider_request) = match recorded_as {
         RecordedAs::Model => (request, None),
         RecordedAs::Agent => (None, request),
     };
@@ -113,20 +114,28 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
     }
 }
 
-fn request(asked: Asked<'_>, error: Option<&str>) -> Value {
-    let Request { question, guidelines, chat, guideline_paths, .. } = asked.request;
-    let mut request = match (asked.provider.recorded_as, chat) {
+fn request(request: Request, recorded_as: RecordedAs, error: Option<&str>) -> ProviderRequest {
+    let Request { question, guidelines, chat, guideline_paths, .. } = request;
+    let paths = guideline_paths.iter().map(|path| path.display().to_string()).collect();
+    let asked = match (recorded_as, chat) {
         (RecordedAs::Agent, _) => {
-            json!({ "question": question, "guideline_paths": guideline_paths })
+            ProviderRequest { question: Some(question), ..ProviderRequest::default() }
         }
-        (RecordedAs::Model, Some(chat)) => json!({ "chat_prompt": chat }),
-        (RecordedAs::Model, None) => json!({ "question": question, "guidelines": guidelines }),
+        (RecordedAs::Model, Some(chat)) => {
+            ProviderRequest { chat_prompt: Some(chat), ..ProviderRequest::default() }
+        }
+        (RecordedAs::Model, None) => ProviderRequest {
+            question: Some(question),
+            guidelines: Some(guidelines),
+            ..ProviderRequest::default()
+        },
     };
-    if let Some(error) = error {
-        request["guideline_paths"] = json!(guideline_paths);
-        request["error"] = json!(error);
+    let with_paths = recorded_as == RecordedAs::Agent || error.is_some();
+    ProviderRequest {
+        guideline_paths: with_paths.then_some(paths),
+        error: error.map(str::to_owned),
+        ..asked
     }
-    request
 }
 
 fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {

@@ -4,6 +4,7 @@
 pub mod config;
 pub mod load;
 
+pub mod http;
 pub mod process;
 pub mod providers;
 pub mod target;

@@ -20,10 +20,11 @@ pub mod trace;
 
 pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
 pub use exit::Exit;
-pub use message::{OutputMessage, ToolCall};
+pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use result::{
-    EvaluatorFailure, EvaluatorResult, FailureKind, ResultRecord, Status, Usage, VerdictWord,
+    EvaluatorFailure, EvaluatorResult, FailureKind, ProviderRequest, ResultRecord, Status, Usage,
+    VerdictWord,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 

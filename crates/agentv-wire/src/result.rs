@@ -1,6 +1,6 @@
 //! One line of a results file.
 
-use crate::{ExecutionMetrics, Object, TokenUsage, TraceSummary};
+use crate::{ChatMessage, ExecutionMetrics, Object, TokenUsage, TraceSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -26,12 +26,12 @@ pub struct ResultRecord {
     pub tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// What an agent was asked: `question`, `guideline_paths`, and `error` if it failed.
+    /// What an agent was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent_provider_request: Option<Value>,
-    /// What a model was asked: `chat_prompt`, or `question` and `guidelines`.
+    pub agent_provider_request: Option<ProviderRequest>,
+    /// What a model was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lm_provider_request: Option<Value>,
+    pub lm_provider_request: Option<ProviderRequest>,
     /// Only where the case has no evaluators of its own: what the default judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluator_provider_request: Option<Value>,
@@ -47,6 +47,23 @@ pub struct ResultRecord {
     /// Required evaluators that were not met; with one of them the status is `fail`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_required: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What was asked: a conversation, or a question with the guidelines (models) or the paths of their files (agents).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct ProviderRequest {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_prompt: Option<Vec<ChatMessage>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guidelines: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guideline_paths: Option<Vec<String>>,
+    /// Why there is no answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Standard output, buffered. When nobody reads any more (`| head`), printing ends and the work goes on.
+//! Standard output, buffered and without colours: these are lines that scripts read. When nobody reads any more (`| head`), printing ends and the work goes on.
 
 use std::io::{self, Stdout, Write};
 
@@ -6,13 +6,13 @@ use std::io::{self, Stdout, Write};
 #[derive(Debug)]
 pub(crate) struct Screen {
     /// `None` once the other end is closed.
-    out: Option<anstream::AutoStream<Stdout>>,
+    out: Option<Stdout>,
     waiting: String,
 }
 
 impl Screen {
     pub(crate) fn new() -> Self {
-        Self { out: Some(anstream::stdout()), waiting: String::new() }
+        Self { out: Some(io::stdout()), waiting: String::new() }
     }
 
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {

@@ -1,7 +1,8 @@
 //! The prompt as one text, and as a conversation where there is more than one voice.
 
-use crate::provider::{ChatMessage, PromptMode, Request};
+use crate::provider::{PromptMode, Request};
 use crate::suite::{Attachment, EvalCase, InputMessage, PartRef, Role, basename};
+use agentv_wire::ChatMessage;
 
 /// Builds what is sent for a case.
 pub fn build(case: &EvalCase, mode: PromptMode) -> Request {

@@ -57,7 +57,7 @@ impl<'a, 't> Fields<'a, 't> {
             owner,
             cost,
             taken,
-            known: Vec::new(),
+            known: Vec::with_capacity(16),
             notes,
             env,
             errors_before,

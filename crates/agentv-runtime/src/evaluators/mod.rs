@@ -1,5 +1,6 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
+pub mod code_judge;
 pub mod field_accuracy;
 pub mod limit;
 pub mod text;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 
 /// The registry. Order is the order of the reference documentation.
 pub const EVALUATORS: &[EvaluatorKind] = &[
+    EvaluatorKind::of::<code_judge::CodeJudge>(),
     EvaluatorKind::of::<tool_trajectory::ToolTrajectory>(),
     EvaluatorKind::of::<field_accuracy::FieldAccuracy>(),
     EvaluatorKind::of::<text::Contains>(),

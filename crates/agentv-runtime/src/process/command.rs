@@ -90,7 +90,7 @@ impl Command {
             return Ok(program.to_owned());
         };
         let found = in_path(program, path.as_ref(), &self.cwd);
-        found.map(PathBuf::into_os_string).ok_or_else(|| io::ErrorKind::NotFound.into())
+        found.map(PathBuf::into_os_string).ok_or_else(|| rustix::io::Errno::NOENT.into())
     }
 
     /// The system says "not found" of a missing directory as of a missing program.

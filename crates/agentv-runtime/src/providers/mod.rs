@@ -1,5 +1,6 @@
 //! Who can be asked. A provider is one folder here and one line in [`PROVIDERS`].
 
+pub mod cli;
 pub mod mock;
 
 use crate::config::{Env, Fields, Leftovers};
@@ -10,7 +11,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The registry. Order is the order of the reference documentation.
-pub const PROVIDERS: &[ProviderKind] = &[ProviderKind::of::<mock::Mock>()];
+pub const PROVIDERS: &[ProviderKind] =
+    &[ProviderKind::of::<cli::Cli>(), ProviderKind::of::<mock::Mock>()];
 
 /// How one kind of provider is named, documented and built.
 pub trait FromSettings: Provider + Sized + 'static {

@@ -3,7 +3,7 @@
 use super::lane::LaneTarget;
 use super::{RunSettings, attempt};
 use agentv_core::record::{self, Asked, Graded};
-use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Response, prompt};
+use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, prompt};
 use agentv_wire::ResultRecord;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -27,15 +27,12 @@ pub(super) async fn run_case(
 ) -> Option<ResultRecord> {
     let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
     let answer = attempt::ask(&mut request, answered, cx).await;
-    let asked = Asked {
-        request: &request,
-        provider: cx.target.provider.info(),
-        target: cx.target.name.as_str(),
-    };
     let response = match answer.outcome {
         Ok(response) => response,
         Err(_) if cx.cancel.is_cancelled() => return None,
-        Err(error) => return Some(record::failed(case, asked, &error, timestamp())),
+        Err(error) => {
+            return Some(record::failed(case, asked(request, cx.target), &error, timestamp()));
+        }
     };
     let candidate = Candidate::new(response, answer.wall, &case.suite.exploration_tools);
 
@@ -59,7 +56,12 @@ pub(super) async fn run_case(
     if cx.cancel.is_cancelled() {
         return None;
     }
-    Some(record::graded(case, asked, candidate, graded, timestamp()))
+    Some(record::graded(case, asked(request, cx.target), candidate, graded, timestamp()))
+}
+
+/// What a record says of the question.
+pub(super) fn asked(request: Request, target: &LaneTarget) -> Asked<'_> {
+    Asked { request, provider: target.provider.info(), target: target.name.as_str() }
 }
 
 /// Now, as ISO 8601 in UTC with milliseconds.

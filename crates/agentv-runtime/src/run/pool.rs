@@ -3,11 +3,11 @@
 
 use super::RunSettings;
 use super::batch::{self, Answers};
-use super::case::{CaseContext, run_case, timestamp};
+use super::case::{CaseContext, asked, run_case, timestamp};
 use super::lane::Lane;
 use crate::load::{Cases, SourceError};
 use agentv_core::event::Finished;
-use agentv_core::record::{self, Asked};
+use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, Response, RunEvent, prompt};
 use agentv_wire::ResultRecord;
 use std::collections::VecDeque;
@@ -168,11 +168,8 @@ async fn guarded(
             let error = ProviderError::failed(format!(
                 "AgentV has a bug: it panicked on this case: {reason}"
             ));
-            let info = lane.target.provider.info();
-            let request = prompt::build(case, info.prompt_mode);
-            let asked =
-                Asked { request: &request, provider: info, target: lane.target.name.as_str() };
-            Some(record::failed(case, asked, &error, timestamp()))
+            let request = prompt::build(case, lane.target.provider.info().prompt_mode);
+            Some(record::failed(case, asked(request, &lane.target), &error, timestamp()))
         }
     }
 }

@@ -1,1 +1,134 @@
-//! Any command by template.
+//! Any command by template. The answer is what the command writes to `{OUTPUT_FILE}` if its template names that, else what
+//! it prints.
+//!
+//! ```yaml
+//! - name: my-agent
+//!   provider: cli
+//!   command_template: python agent.py --prompt {PROMPT} --files {FILES} --out {OUTPUT_FILE}
+//!   timeout_seconds: 120
+//! ```
+//!
+//! Placeholders are `{PROMPT}`, `{GUIDELINES}`, `{EVAL_ID}`, `{ATTEMPT}`, `{FILES}` and `{OUTPUT_FILE}`. Their values are
+//! quoted for the shell, so they need no quotes of their own. The output is plain text, or a JSON object with `text` or
+//! `output_messages` and, if known, `trace`, `token_usage`, `cost_usd` and `duration_ms`.
+
+mod batch;
+mod command;
+mod healthcheck;
+mod output;
+mod settings;
+
+#[cfg(test)]
+mod tests;
+
+pub use command::FilesFormat;
+pub use settings::{CliSettings, Healthcheck, Variables};
+
+use super::{Deps, FromSettings};
+use crate::config::{Env, Fields, Leftovers};
+use crate::process::Processes;
+use agentv_core::provider::{PromptMode, RecordedAs};
+use agentv_core::{
+    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
+    TargetName,
+};
+use async_trait::async_trait;
+use command::{Call, Values};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::sync::OnceCell;
+
+/// Runs a command per question, or one for many.
+#[derive(Debug)]
+pub struct Cli {
+    settings: CliSettings,
+    target: TargetName,
+    eval_dir: PathBuf,
+    env: Env,
+    processes: Arc<Processes>,
+    /// What the health check found. It runs once; whoever comes meanwhile waits for it.
+    health: OnceCell<Result<(), String>>,
+}
+
+impl FromSettings for Cli {
+    const NAMES: &'static [&'static str] = &["cli"];
+    // Spec: "Reject unsupported fields". A misspelt key would change what is run without a word.
+    const LEFTOVERS: Leftovers = Leftovers::Refuse;
+    type Settings = CliSettings;
+
+    fn read(fields: &mut Fields<'_, '_>) -> Option<CliSettings> {
+        CliSettings::read(fields)
+    }
+
+    fn from_settings(settings: CliSettings, deps: &Deps) -> Self {
+        Self {
+            settings,
+            target: deps.target.clone(),
+            eval_dir: deps.eval_dir.clone(),
+            env: deps.env.clone(),
+            processes: Arc::clone(&deps.processes),
+            health: OnceCell::new(),
+        }
+    }
+}
+
+#[async_trait]
+impl Provider for Cli {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        self.prepare(cx).await?;
+        let cwd = self.cwd();
+        let answer = self
+            .ask(
+                Call {
+                    template: &self.settings.command_template,
+                    values: Values::of(request),
+                    cwd: &cwd,
+                    time_limit: self.settings.timeout_seconds,
+                    label: None,
+                },
+                cx,
+            )
+            .await?;
+        let (response, problems) = output::parse(&answer.text, &cwd);
+        self.tell(&request.eval_id, problems, cx);
+        Ok(response)
+    }
+
+    fn info(&self) -> ProviderInfo {
+        ProviderInfo { kind: "cli", prompt_mode: PromptMode::Agent, recorded_as: RecordedAs::Model }
+    }
+
+    async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
+        let Some(check) = &self.settings.healthcheck else { return Ok(()) };
+        let found = self.health.get_or_try_init(|| self.examine(check, cx)).await?;
+        found.clone().map_err(|reason| {
+            ProviderError::failed(format!("CLI healthcheck failed for '{}': {reason}", self.target))
+        })
+    }
+
+    fn batch(&self) -> Option<&dyn BatchProvider> {
+        Some(self)
+    }
+}
+
+impl Cli {
+    /// Where the command runs.
+    fn cwd(&self) -> PathBuf {
+        self.resolve(self.settings.cwd.as_deref())
+    }
+
+    /// A directory, which is the eval file's or relative to it.
+    fn resolve(&self, dir: Option<&str>) -> PathBuf {
+        dir.map_or_else(|| self.eval_dir.clone(), |dir| self.eval_dir.join(Path::new(dir)))
+    }
+
+    /// Passes on what was odd about an output that was used all the same.
+    fn tell(&self, eval_id: &str, problems: output::Problems, cx: &CallContext) {
+        for problem in problems.odd {
+            cx.log.warn(format!("[cli-provider:{}] {eval_id}: {problem}", self.target));
+        }
+        for problem in problems.minor {
+            cx.log.verbose(|| format!("[cli-provider:{}] {eval_id}: {problem}", self.target));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Why a script gave no verdict, and what its author can do about it.
+
+use crate::process::{Ended, Output, RunError};
+use agentv_core::EvaluatorError;
+use agentv_wire::FailureKind;
+use std::io;
+use std::time::Duration;
+
+/// How much of what a script said goes into a message.
+const SAID_CHARS: usize = 2000;
+/// How much of a wrong output is shown.
+const SHOWN_CHARS: usize = 200;
+
+/// A grading that went wrong.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error("the input for the script cannot be written as JSON: {0}")]
+    Payload(serde_json::Error),
+    #[error("cannot run `{program}`: {source}{}", hint(source))]
+    Spawn { program: String, source: io::Error },
+    #[error("Process timed out after {}ms", after.as_millis())]
+    TimedOut { after: Duration },
+    #[error("the run was stopped before the script ended")]
+    Cancelled,
+    #[error("Code evaluator {how}{}", after_colon(stderr))]
+    Exited { how: String, stderr: String },
+    #[error(
+        "the script printed {bytes} bytes too many; print only the result, and let `details` be small"
+    )]
+    TooLong { bytes: u64 },
+    #[error("the script printed nothing; {PRINT}")]
+    Silent,
+    #[error("the script's stdout is not JSON ({reason}); {PRINT}; it printed: {}", shown(printed))]
+    NotJson { reason: String, printed: String },
+    #[error("the script's result is not a JSON object; {PRINT}; it printed: {}", shown(printed))]
+    NotObject { printed: String },
+    #[error(
+        "the script's result has no `score` that is a number; {PRINT}; it printed: {}",
+        shown(printed)
+    )]
+    NoScore { printed: String },
+    #[error(
+        "`details` in the script's result must be a JSON object, not {found}; wrap it, as in `\"details\": {{\"value\": …}}`"
+    )]
+    Details { found: &'static str },
+}
+
+const PRINT: &str =
+    r#"print one JSON object such as `{"score": 0.5}` to stdout, and everything else to stderr"#;
+
+impl Failure {
+    /// The script ended by itself, but not well.
+    pub(super) fn exited(output: &Output) -> Self {
+        let how = match output.ended {
+            Ended::Code(code) => format!("exited with code {code}"),
+            Ended::Signal(signal) => format!("was killed by signal {signal}"),
+        };
+        Self::Exited { how, stderr: output.stderr.tail(SAID_CHARS) }
+    }
+
+    pub(super) fn into_error(self) -> EvaluatorError {
+        let kind = match self {
+            Self::TimedOut { .. } => FailureKind::Timeout,
+            Self::Payload(_) | Self::Spawn { .. } | Self::Cancelled | Self::Exited { .. } => {
+                FailureKind::Provider
+            }
+            Self::TooLong { .. }
+            | Self::Silent
+            | Self::NotJson { .. }
+            | Self::NotObject { .. }
+            | Self::NoScore { .. }
+            | Self::Details { .. } => FailureKind::Parse,
+        };
+        let miss = Some(format!("Code evaluator failed: {self}"));
+        EvaluatorError { miss, ..EvaluatorError::new(kind, self.to_string()) }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Spawn { program, source } => Self::Spawn { program, source },
+            RunError::TimedOut { after, .. } => Self::TimedOut { after },
+            RunError::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
+fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        // What the system says itself; a missing directory has a text of its own.
+        io::ErrorKind::NotFound if error.raw_os_error().is_some() => {
+            "; install it, or correct `script`, which is run from `cwd`"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "; make it executable, or name its interpreter first, as in `[python3, judge.py]`"
+        }
+        _ => "",
+    }
+}
+
+fn after_colon(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}
+
+fn shown(printed: &str) -> String {
+    match printed.char_indices().nth(SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", &printed[..end]),
+        None => printed.to_owned(),
+    }
+}

@@ -1,0 +1,36 @@
+//! What a script reads.
+
+use super::failure::Failure;
+use agentv_core::EvalContext;
+use agentv_core::suite::Attachment;
+use agentv_wire::{CodeJudgePayload, Object};
+
+/// One JSON object, over several lines so that a person can read it too.
+pub(super) fn text(cx: &EvalContext<'_>, config: Option<&Object>) -> Result<String, Failure> {
+    agentv_wire::number::to_string_pretty(&payload(cx, config)).map_err(Failure::Payload)
+}
+
+fn payload(cx: &EvalContext<'_>, config: Option<&Object>) -> CodeJudgePayload {
+    let EvalContext { case, candidate, .. } = cx;
+    CodeJudgePayload {
+        question: case.question(),
+        expected_outcome: case.expected_outcome.clone(),
+        expected_messages: case.expected_messages.clone(),
+        reference_answer: case.reference_answer(),
+        candidate_answer: candidate.answer.clone(),
+        output_messages: candidate.messages.clone(),
+        guideline_files: paths(case.guidelines()),
+        input_files: paths(case.files()),
+        input_messages: case.input_messages(),
+        trace_summary: Some(candidate.summary.clone()),
+        candidate_trace: candidate.trace.clone(),
+        candidate_trace_summary: candidate.trace_summary().cloned(),
+        execution_metrics: candidate.metrics.clone(),
+        provider_metadata: candidate.metadata.clone(),
+        config: config.cloned(),
+    }
+}
+
+fn paths<'a>(files: impl Iterator<Item = &'a Attachment>) -> Vec<String> {
+    files.map(|file| file.path.to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,67 @@
+//! A script as it is written in an eval file.
+
+use crate::config::{FromNode, Kind, Node, Wrong};
+use crate::process::Command;
+use schemars::JsonSchema;
+use serde_json::{Value, json};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What is run.
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+#[serde(untagged)]
+pub enum Script {
+    /// A program and its arguments, each as it is.
+    Argv(Vec<String>),
+    /// For the shell.
+    Shell(String),
+}
+
+/// Files over this size are programs or data rather than scripts, and too slow to hash for every case.
+const SCRIPT_SIZE: u64 = 1 << 20;
+
+impl FromNode for Script {
+    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
+        let wrong = Wrong {
+            expected: "a list of texts (a program and its arguments) or one text for the shell, none of them empty",
+        };
+        let text = |node: &Node<'_>| {
+            node.as_text().filter(|text| !text.trim().is_empty()).map(str::to_owned).ok_or(wrong)
+        };
+        match &node.kind {
+            Kind::Text(_) => text(node).map(Self::Shell),
+            Kind::List(items) if !items.is_empty() => {
+                items.iter().map(text).collect::<Result<_, _>>().map(Self::Argv)
+            }
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl Script {
+    pub(super) fn argv(&self) -> Vec<OsString> {
+        match self {
+            Self::Argv(argv) => argv.iter().map(OsString::from).collect(),
+            Self::Shell(script) => Command::shell(script),
+        }
+    }
+
+    /// The files among its words: if one changes, the grading may change.
+    pub(super) fn files(&self, cwd: &Path) -> Vec<PathBuf> {
+        let words: Vec<&str> = match self {
+            Self::Argv(argv) => argv.iter().map(String::as_str).collect(),
+            Self::Shell(script) => script.split_whitespace().collect(),
+        };
+        let is_script = |path: &PathBuf| {
+            path.metadata().is_ok_and(|file| file.is_file() && file.len() <= SCRIPT_SIZE)
+        };
+        words.into_iter().map(|word| cwd.join(word)).filter(is_script).collect()
+    }
+
+    pub(super) fn as_written(&self) -> Value {
+        match self {
+            Self::Argv(argv) => json!(argv),
+            Self::Shell(script) => json!(script),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! From template and request to a command, and from the command to its answer.
+
+use super::Cli;
+use crate::process::{Command, Ended, Gentle, Output, RunError, Stdin, quote};
+use agentv_core::prompt::placeholder::{Placeholder, Template};
+use agentv_core::provider::{ProviderErrorKind, Request};
+use agentv_core::suite::basename;
+use agentv_core::{CallContext, ProviderError};
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempPath;
+
+/// How much a command may print.
+const OUTPUT_CAP: usize = 10 << 20;
+/// How much of what a command said goes into an error.
+const SAID_CHARS: usize = 2000;
+
+/// One run of a command, ready to be rendered.
+#[derive(Debug)]
+pub(super) struct Call<'a> {
+    pub(super) template: &'a Template,
+    pub(super) values: Values<'a>,
+    pub(super) cwd: &'a Path,
+    pub(super) time_limit: Option<Duration>,
+    /// What is not a plain request says so when it is echoed: `batch size=3`, `healthcheck`.
+    pub(super) label: Option<String>,
+}
+
+/// What placeholders stand for.
+#[derive(Debug)]
+pub(super) struct Values<'a> {
+    pub(super) prompt: Cow<'a, str>,
+    pub(super) guidelines: &'a str,
+    pub(super) eval_id: &'a str,
+    pub(super) attempt: u32,
+    pub(super) files: Vec<&'a Path>,
+}
+
+/// What a command gave as its answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) elapsed: Duration,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn of(request: &'a Request) -> Self {
+        Self {
+            prompt: prompt(request),
+            guidelines: &request.guidelines,
+            eval_id: &request.eval_id,
+            attempt: request.attempt,
+            files: request.input_files().map(PathBuf::as_path).collect(),
+        }
+    }
+
+    /// For runs that are not about one question.
+    pub(super) fn without_question(eval_id: &'a str) -> Self {
+        Self { prompt: "".into(), guidelines: "", eval_id, attempt: 0, files: Vec::new() }
+    }
+}
+
+/// A grader's rules come first: a command has no other place for them.
+fn prompt(request: &Request) -> Cow<'_, str> {
+    match &request.system_prompt {
+        Some(rules) => format!("{rules}\n\n{}", request.question).into(),
+        None => request.question.as_str().into(),
+    }
+}
+
+impl Cli {
+    /// Runs a command for its answer.
+    pub(super) async fn ask(
+        &self,
+        call: Call<'_>,
+        cx: &CallContext,
+    ) -> Result<Answer, ProviderError> {
+        let file = self.output_file(&call, ".json")?;
+        self.ask_with(call, file, cx).await
+    }
+
+    /// The same with an output file that the caller has chosen.
+    pub(super) async fn ask_with(
+        &self,
+        call: Call<'_>,
+        file: Option<TempPath>,
+        cx: &CallContext,
+    ) -> Result<Answer, ProviderError> {
+        let output = self.run(call, file.as_deref(), cx).await?;
+        if !output.ended.is_success() {
+            return Err(exit_error(&output));
+        }
+        let text = match &file {
+            Some(path) => read(path)?,
+            None => printed(&output)?,
+        };
+        Ok(Answer { text, elapsed: output.elapsed })
+    }
+
+    /// Runs a command to its end, whatever that is.
+    pub(super) async fn run(
+        &self,
+        call: Call<'_>,
+        output_file: Option<&Path>,
+        cx: &CallContext,
+    ) -> Result<Output, ProviderError> {
+        let script = call.render(&self.settings.files_format, output_file);
+        cx.log.verbose(|| {
+            let label = call.label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
+            let (target, cwd) = (&self.target, call.cwd.display());
+            format!("[cli-provider:{target}]{label} cwd={cwd} command={script}")
+        });
+        let added = self.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
+        let command = Command {
+            argv: Command::shell(script),
+            cwd: call.cwd.to_owned(),
+            env: added.chain(self.settings.env.0.iter().cloned()).collect(),
+            unset: Vec::new(),
+            stdin: Stdin::Nothing,
+            time_limit: call.time_limit,
+            output_cap: OUTPUT_CAP,
+            gentle: Gentle::Terminate,
+        };
+        self.processes.run(command, &cx.cancel).await.map_err(|error| run_error(&error))
+    }
+
+    /// A path for the command to write to, if its template asks for one. Nothing is there yet, and what is there at the end
+    /// is removed when the path is dropped.
+    pub(super) fn output_file(
+        &self,
+        call: &Call<'_>,
+        suffix: &str,
+    ) -> Result<Option<TempPath>, ProviderError> {
+        if !call.template.asks_for(Placeholder::OutputFile) {
+            return Ok(None);
+        }
+        let made = tempfile::Builder::new()
+            .prefix(&format!("agentv-{}-", file_name(call.values.eval_id)))
+            .suffix(suffix)
+            .rand_bytes(12)
+            .disable_cleanup(self.settings.keep_temp_files)
+            .make(|_| Ok(()));
+        made.map(|file| Some(file.into_temp_path())).map_err(|error| {
+            ProviderError::failed(format!("there is no place for the output file: {error}"))
+        })
+    }
+}
+
+impl Call<'_> {
+    fn render(&self, format: &FilesFormat, output_file: Option<&Path>) -> String {
+        let values = &self.values;
+        self.template.render(|placeholder| match placeholder {
+            Placeholder::Prompt => quote(&values.prompt).into(),
+            Placeholder::Guidelines => quote(values.guidelines).into(),
+            Placeholder::EvalId => quote(values.eval_id).into(),
+            Placeholder::Attempt => quote(&values.attempt.to_string()).into(),
+            Placeholder::Files => {
+                let files: Vec<String> =
+                    values.files.iter().map(|path| format.show(path)).collect();
+                files.join(" ").into()
+            }
+            Placeholder::OutputFile => {
+                quote(&output_file.map(Path::to_string_lossy).unwrap_or_default()).into()
+            }
+        })
+    }
+}
+
+/// How one file of `{FILES}` is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilesFormat(String);
+
+impl Default for FilesFormat {
+    fn default() -> Self {
+        Self("{path}".to_owned())
+    }
+}
+
+impl FilesFormat {
+    /// Blank is as good as none.
+    pub(super) fn new(format: String) -> Self {
+        if format.trim().is_empty() { Self::default() } else { Self(format) }
+    }
+
+    /// In one pass, so that a path with braces in it is not taken apart.
+    fn show(&self, path: &Path) -> String {
+        let mut shown = String::new();
+        let mut rest = self.0.as_str();
+        while let Some(open) = rest.find('{') {
+            let (before, at) = rest.split_at(open);
+            shown.push_str(before);
+            rest = if let Some(after) = at.strip_prefix("{path}") {
+                shown.push_str(&quote(&path.to_string_lossy()));
+                after
+            } else if let Some(after) = at.strip_prefix("{basename}") {
+                shown.push_str(&quote(&basename(path)));
+                after
+            } else {
+                shown.push('{');
+                &at[1..]
+            };
+        }
+        shown + rest
+    }
+}
+
+/// An id as a part of a file name: no separators, no surprises, not too long.
+fn file_name(id: &str) -> String {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    id.chars().take(64).map(safe).collect()
+}
+
+fn read(path: &Path) -> Result<String, ProviderError> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        let hint = if error.kind() == io::ErrorKind::NotFound {
+            "; the command must write its answer there, or print it if the template does without `{OUTPUT_FILE}`"
+        } else {
+            ""
+        };
+        let path = path.display();
+        ProviderError::failed(format!("Failed to read output file '{path}': {error}{hint}"))
+    })?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What was printed, without the newline that ends it.
+fn printed(output: &Output) -> Result<String, ProviderError> {
+    let Some(bytes) = output.stdout.bytes_if_whole() else {
+        let bytes = OUTPUT_CAP as u64 + output.stdout.dropped();
+        return Err(ProviderError::failed(format!(
+            "the command printed {bytes} bytes, and an answer may have {OUTPUT_CAP}; \
+             let it print less, or write to `{{OUTPUT_FILE}}`"
+        )));
+    };
+    Ok(String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// A command that failed by itself: what it said, and how it ended.
+pub(super) fn exit_error(output: &Output) -> ProviderError {
+    let said = [&output.stderr, &output.stdout]
+        .into_iter()
+        .map(|stream| stream.tail(SAID_CHARS))
+        .find(|said| !said.is_empty());
+    let message = match (said, output.ended) {
+        (Some(said), Ended::Code(code)) => format!("{said} (exit code {code})"),
+        (None, Ended::Code(code)) => format!("CLI exited with code {code}"),
+        (Some(said), Ended::Signal(signal)) => format!("{said} (killed by signal {signal})"),
+        (None, Ended::Signal(signal)) => format!("CLI was killed by signal {signal}"),
+    };
+    let error = ProviderError::failed(message);
+    match output.ended {
+        Ended::Code(code) => error.with("exit_code", code),
+        Ended::Signal(signal) => error.with("signal", signal),
+    }
+}
+
+fn run_error(error: &RunError) -> ProviderError {
+    match error {
+        RunError::TimedOut { after, .. } => ProviderError::timed_out("CLI provider", *after),
+        RunError::Cancelled => {
+            ProviderError::new(ProviderErrorKind::Cancelled, "CLI provider request was aborted")
+        }
+        RunError::Spawn { source, .. } => {
+            let hint = match source.kind() {
+                io::ErrorKind::ArgumentListTooLong => {
+                    "; the prompt is too long for a command line, so pass it in a file with `{FILES}`"
+                }
+                _ => "",
+            };
+            ProviderError::failed(format!("{error}: {source}{hint}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(format: &str, path: &str, expected: &str) {
+        assert_eq!(FilesFormat::new(format.to_owned()).show(Path::new(path)), expected);
+    }
+
+    #[test]
+    fn files_are_written_as_asked() {
+        check("{path}", "/a b/c.md", "'/a b/c.md'");
+        check("", "/c.md", "'/c.md'");
+        check("--file {basename}={path} {x", "/a/it's", r#"--file 'it'"'"'s'='/a/it'"'"'s' {x"#);
+        check("{path}", "/{basename}/{path}", "'/{basename}/{path}'");
+    }
+
+    #[test]
+    fn an_id_cannot_leave_the_directory() {
+        assert_eq!(file_name("../../etc/passwd"), ".._.._etc_passwd");
+        assert_eq!(file_name("é a"), "__a");
+        assert_eq!(file_name(&"x".repeat(900)).len(), 64);
+    }
+}

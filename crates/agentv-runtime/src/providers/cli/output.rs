@@ -1,0 +1,366 @@
+//! What a command gave as its answer: a JSON object with known keys, or any text at all.
+//!
+//! A bad part costs only itself. An answer that was paid for is never lost over a wrong number beside it.
+
+use agentv_core::Response;
+use agentv_core::metrics::{amount, reported};
+use agentv_wire::{Object, OutputMessage, ToolCall, TraceEvent};
+use serde_json::Value;
+use std::path::Path;
+
+/// What was odd about an output.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Problems {
+    /// Something was left out, and the user should know.
+    pub(super) odd: Vec<String>,
+    /// For those who look for details.
+    pub(super) minor: Vec<String>,
+}
+
+/// The answer of an object that has neither text nor messages.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Otherwise<'a> {
+    /// The object was the answer itself: JSON that is not meant for us.
+    Text(&'a str),
+    Nothing,
+}
+
+/// Reads the output of one question. `cwd` is where the command ran.
+pub(super) fn parse(text: &str, cwd: &Path) -> (Response, Problems) {
+    match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
+        Ok(Value::Object(object)) => from_object(&object, Otherwise::Text(text), cwd),
+        _ => (Response::text(text), Problems::default()),
+    }
+}
+
+/// Reads the keys that are known; others are the command's own.
+pub(super) fn from_object(
+    object: &Object,
+    otherwise: Otherwise<'_>,
+    cwd: &Path,
+) -> (Response, Problems) {
+    let (reported, odd) = reported(object);
+    let mut problems = Problems { odd, ..Problems::default() };
+    let messages = list(object, "output_messages", &mut problems.odd, message);
+    let messages = messages.filter(|messages| !messages.is_empty());
+    let text = object.get("text").and_then(text);
+    let response = Response {
+        text: match (text, &messages, otherwise) {
+            (Some(text), ..) => Some(text),
+            (None, None, Otherwise::Text(whole)) => Some(whole.to_owned()),
+            (None, ..) => None,
+        },
+        messages,
+        trace: trace(object, cwd, &mut problems),
+        reported,
+        ..Response::default()
+    };
+    (response, problems)
+}
+
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => agentv_wire::number::to_string(other).ok(),
+    }
+}
+
+/// The good items of a list, if there is one under this key; what is wrong is named.
+fn list<T>(
+    object: &Object,
+    key: &str,
+    odd: &mut Vec<String>,
+    item: impl Fn(&Value, &str, &mut Vec<String>) -> Option<T>,
+) -> Option<Vec<T>> {
+    let value = object.get(key).filter(|value| !value.is_null())?;
+    let Some(items) = value.as_array() else {
+        odd.push(format!("`{key}` is left out: it is not a list"));
+        return None;
+    };
+    let good = items
+        .iter()
+        .enumerate()
+        .filter_map(|(index, value)| item(value, &format!("`{key}[{index}]`"), odd));
+    Some(good.collect())
+}
+
+fn message(value: &Value, place: &str, odd: &mut Vec<String>) -> Option<OutputMessage> {
+    let Some((object, role)) = object_with(value, "role") else {
+        odd.push(format!("{place} is left out: a message is an object with a text `role`"));
+        return None;
+    };
+    let mut part = Part { object, place, odd };
+    let (name, timestamp) = (part.text("name"), part.text("timestamp"));
+    let (duration_ms, metadata) = (part.amount("duration_ms"), part.object("metadata"));
+    Some(OutputMessage {
+        role,
+        name,
+        content: object.get("content").filter(|content| !content.is_null()).cloned(),
+        tool_calls: list(object, "tool_calls", odd, |value, inner, odd| {
+            tool_call(value, &format!("{inner} of {place}"), odd)
+        }),
+        timestamp,
+        duration_ms,
+        metadata,
+    })
+}
+
+fn tool_call(value: &Value, place: &str, odd: &mut Vec<String>) -> Option<ToolCall> {
+    let Some((object, tool)) = object_with(value, "tool") else {
+        odd.push(format!("{place} is left out: a tool call is an object with a text `tool`"));
+        return None;
+    };
+    let mut part = Part { object, place, odd };
+    Some(ToolCall {
+        tool,
+        input: object.get("input").cloned(),
+        output: object.get("output").cloned(),
+        id: part.text("id"),
+        timestamp: part.text("timestamp"),
+        duration_ms: part.amount("duration_ms"),
+    })
+}
+
+fn object_with<'v>(value: &'v Value, key: &str) -> Option<(&'v Object, String)> {
+    let object = value.as_object()?;
+    Some((object, object.get(key)?.as_str()?.to_owned()))
+}
+
+/// An object whose optional keys are read one by one.
+struct Part<'a> {
+    object: &'a Object,
+    place: &'a str,
+    odd: &'a mut Vec<String>,
+}
+
+impl Part<'_> {
+    fn text(&mut self, key: &str) -> Option<String> {
+        self.take(key, "text", |value| value.as_str().map(str::to_owned))
+    }
+
+    fn amount(&mut self, key: &str) -> Option<f64> {
+        self.take(key, "a number from 0 up", amount)
+    }
+
+    fn object(&mut self, key: &str) -> Option<Object> {
+        self.take(key, "an object", |value| value.as_object().cloned())
+    }
+
+    fn take<T>(
+        &mut self,
+        key: &str,
+        expected: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.object.get(key).filter(|value| !value.is_null())?;
+        let read = read(value);
+        if read.is_none() {
+            self.odd.push(format!("`{key}` of {} is left out: it is not {expected}", self.place));
+        }
+        read
+    }
+}
+
+/// The trace in the output, else the one in the file that the output names.
+fn trace(object: &Object, cwd: &Path, problems: &mut Problems) -> Option<Vec<TraceEvent>> {
+    let given = list(object, "trace", &mut problems.odd, |value, place, odd| {
+        let event = serde_json::from_value(value.clone());
+        event.map_err(|error| odd.push(format!("{place} is left out: {error}"))).ok()
+    });
+    // A list of which nothing is left says as little as none.
+    let was_empty = object.get("trace").and_then(Value::as_array).is_some_and(Vec::is_empty);
+    if let Some(given) = given.filter(|given| was_empty || !given.is_empty()) {
+        return Some(given);
+    }
+    let reference = ["trace_ref", "traceRef"].iter().find_map(|key| object.get(*key)?.as_str())?;
+    match read_trace(&cwd.join(reference)) {
+        Ok(events) => Some(events),
+        Err(problem) => {
+            problems.minor.push(format!("the trace file `{reference}` is ignored: {problem}"));
+            None
+        }
+    }
+}
+
+fn read_trace(path: &Path) -> Result<Vec<TraceEvent>, String> {
+    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentv_wire::{TokenUsage, TraceEventType};
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn parsed(text: &str) -> (Response, Problems) {
+        parse(text, Path::new("/nowhere"))
+    }
+
+    /// The response as JSON, without what is empty, and how many problems there were.
+    #[track_caller]
+    fn check(output: &Value, expected: &Value, odd: usize) {
+        let (response, problems) = parsed(&output.to_string());
+        let mut got = serde_json::to_value(&response).unwrap();
+        if got["reported"] == json!({}) {
+            got.as_object_mut().unwrap().shift_remove("reported");
+        }
+        assert_eq!(got, *expected);
+        assert_eq!(problems.odd.len(), odd, "{problems:?}");
+    }
+
+    #[test]
+    fn whatever_is_no_object_is_text() {
+        for text in ["", " plain\n", "[1, 2]", "7", "\"quoted\"", "{cut", "{} {}", "null"] {
+            assert_eq!(parsed(text), (Response::text(text), Problems::default()));
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_not_for_us_is_text() {
+        let text = "{ \"answer\": 42 }\n";
+        assert_eq!(parsed(text).0, Response::text(text));
+    }
+
+    #[test]
+    fn metrics_are_kept_without_text_or_messages() {
+        let text = r#"{"answer": 42, "cost_usd": 0.5}"#;
+        let (response, _) = parsed(text);
+        assert_eq!((response.text.as_deref(), response.reported.cost_usd), (Some(text), Some(0.5)));
+    }
+
+    #[test]
+    fn text_may_be_any_value() {
+        check(&json!({"text": "hi"}), &json!({"text": "hi"}), 0);
+        check(&json!({"text": {"a": [1.0]}}), &json!({"text": r#"{"a":[1]}"#}), 0);
+        check(&json!({"text": ""}), &json!({"text": ""}), 0);
+    }
+
+    #[test]
+    fn messages_and_text_are_both_kept() {
+        check(
+            &json!({"text": "t", "extra": 1, "output_messages": [
+                {"role": "assistant", "content": null, "tool_calls": [{"tool": "Read", "input": {"p": 1},
+                    "output": "x", "id": "c1", "duration_ms": 12}]},
+                {"role": "user", "name": "n", "content": [1], "timestamp": "t", "metadata": {"k": 1}}]}),
+            &json!({"text": "t", "messages": [
+                {"role": "assistant", "tool_calls": [{"tool": "Read", "input": {"p": 1},
+                    "output": "x", "id": "c1", "duration_ms": 12.0}]},
+                {"role": "user", "name": "n", "content": [1], "timestamp": "t", "metadata": {"k": 1}}]}),
+            0,
+        );
+    }
+
+    #[test]
+    fn a_bad_part_costs_only_itself() {
+        check(
+            &json!({"cost_usd": -1, "token_usage": {"input": 1, "output": 2}, "output_messages": [
+                "no", {"content": "no role"}, {"role": 7},
+                {"role": "assistant", "content": "yes", "duration_ms": -1, "name": 3, "metadata": [],
+                    "tool_calls": [{"tool": "A", "id": 5}, {"input": 1}, 9]},
+                {"role": "assistant", "content": "end", "tool_calls": "none"}]}),
+            &json!({"reported": {"token_usage": {"input": 1.0, "output": 2.0}}, "messages": [
+                {"role": "assistant", "content": "yes", "tool_calls": [{"tool": "A"}]},
+                {"role": "assistant", "content": "end"}]}),
+            11,
+        );
+    }
+
+    #[test]
+    fn messages_of_which_nothing_is_left_are_none() {
+        let text = r#"{"output_messages": [1]}"#;
+        assert_eq!(parsed(text).0, Response::text(text));
+        check(&json!({"text": "t", "output_messages": []}), &json!({"text": "t"}), 0);
+        check(&json!({"text": "t", "output_messages": {}}), &json!({"text": "t"}), 1);
+    }
+
+    #[test]
+    fn a_bad_event_is_left_out_of_a_trace() {
+        let trace =
+            json!([{"type": "tool_call", "name": "A"}, {"type": "dance"}, 3, {"type": "error"}]);
+        check(
+            &json!({"text": "t", "trace": trace}),
+            &json!({"text": "t", "trace": [{"type": "tool_call", "name": "A"}, {"type": "error"}]}),
+            2,
+        );
+        check(&json!({"text": "t", "trace": []}), &json!({"text": "t", "trace": []}), 0);
+        check(&json!({"text": "t", "trace": [1]}), &json!({"text": "t"}), 1);
+    }
+
+    #[test]
+    fn a_trace_file_is_used_if_all_of_it_is_good() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("good.json"), r#"[{"type": "message"}]"#).unwrap();
+        std::fs::write(dir.path().join("bad.json"), r#"[{"type": "message"}, {}]"#).unwrap();
+        let read = |output: Value| parse(&output.to_string(), dir.path());
+
+        for key in ["trace_ref", "traceRef"] {
+            let (response, _) = read(json!({"text": "t", key: "good.json"}));
+            assert_eq!(response.trace, Some(vec![TraceEvent::of(TraceEventType::Message)]));
+        }
+        for file in ["bad.json", "none.json", "."] {
+            let (response, problems) = read(json!({"text": "t", "trace_ref": file}));
+            assert_eq!((response.trace, problems.odd.len()), (None, 0));
+            assert_eq!(problems.minor.len(), 1);
+        }
+        let (response, _) = read(json!({"text": "t", "trace_ref": "good.json", "trace": []}));
+        assert_eq!(response.trace, Some(vec![]));
+    }
+
+    #[test]
+    fn metrics_are_read() {
+        let (response, _) = parsed(
+            r#"{"text": "t", "token_usage": {"input": 10, "output": 5, "cached": 1}, "duration_ms": 300}"#,
+        );
+        let usage = TokenUsage { input: 10.0, output: 5.0, cached: Some(1.0) };
+        assert_eq!(response.reported.token_usage, Some(usage));
+        assert_eq!(response.reported.duration_ms, Some(300.0));
+    }
+
+    /// JSON that looks like ours, with nonsense in every place.
+    fn nonsense() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            "[a-z]{0,5}".prop_map(Value::from),
+        ];
+        let key = prop_oneof![
+            Just("text"),
+            Just("output_messages"),
+            Just("tool_calls"),
+            Just("trace"),
+            Just("role"),
+            Just("tool"),
+            Just("token_usage"),
+            Just("cost_usd"),
+            Just("type"),
+            Just("trace_ref"),
+        ];
+        leaf.prop_recursive(4, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((key.clone().prop_map(str::to_owned), inner), 0..6)
+                    .prop_map(|entries| Value::Object(entries.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let (response, _) = parsed(&String::from_utf8_lossy(&bytes));
+            prop_assert!(response.text.is_some() || response.messages.is_some());
+        }
+
+        #[test]
+        fn no_json_is_too_odd(value in nonsense()) {
+            let text = value.to_string();
+            let (response, _) = parsed(&text);
+            prop_assert!(response.text.is_some() || response.messages.is_some());
+            let _ = from_object(value.as_object().unwrap_or(&Object::new()), Otherwise::Nothing, Path::new("/"));
+        }
+    }
+}

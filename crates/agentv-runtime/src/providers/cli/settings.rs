@@ -1,0 +1,195 @@
+//! The keys of a `cli` target.
+
+use super::command::FilesFormat;
+use crate::config::{Entry, Env, Fields, Kind, Leftovers, Span, variable_reference};
+use agentv_core::prompt::placeholder::{Placeholder, Template};
+use schemars::JsonSchema;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// `provider: cli`
+#[derive(Debug, Clone, JsonSchema)]
+pub struct CliSettings {
+    /// The command, for `/bin/sh -c`. Also called `command`. May be `${{ VARIABLE }}` as a whole.
+    #[schemars(with = "String")]
+    pub command_template: Template,
+    /// How each file of `{FILES}` is written: `{path}` and `{basename}` stand for its path and its name, both quoted. Also
+    /// called `attachments_format`. Without it: `{path}`.
+    #[schemars(with = "Option<String>")]
+    pub files_format: FilesFormat,
+    /// Where the command runs; relative to the eval file's directory, which is the default.
+    pub cwd: Option<String>,
+    /// After this many seconds the command and all that it started are ended. Without it there is no limit.
+    #[schemars(with = "Option<f64>")]
+    pub timeout_seconds: Option<Duration>,
+    /// A probe that runs once, before the first request. If it fails, nothing is asked.
+    pub healthcheck: Option<Healthcheck>,
+    /// Accepted for old files, also as `cli_verbose`. The flag `--verbose` decides.
+    #[serde(default)]
+    pub verbose: bool,
+    /// Keep the output file for inspection. Also called `keep_output_files`.
+    #[serde(default)]
+    pub keep_temp_files: bool,
+    /// Variables for the command, on top of those that it inherits. Values may be `${{ VARIABLE }}`.
+    #[schemars(with = "Option<BTreeMap<String, String>>")]
+    pub env: Variables,
+}
+
+/// How to find out whether a target is fit to be asked.
+#[derive(Debug, Clone, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Healthcheck {
+    /// A GET request, which must be answered with a status of 200 to 299.
+    Http {
+        /// May be `${{ VARIABLE }}` as a whole.
+        url: String,
+        /// Without it: the target's own limit.
+        #[schemars(with = "Option<f64>")]
+        timeout_seconds: Option<Duration>,
+    },
+    /// A command, which must end with exit code 0. Same placeholders, with an empty prompt.
+    Command {
+        #[schemars(with = "String")]
+        command_template: Template,
+        /// Relative to the eval file's directory, which is the default.
+        cwd: Option<String>,
+        /// Without it: the target's own limit.
+        #[schemars(with = "Option<f64>")]
+        timeout_seconds: Option<Duration>,
+    },
+}
+
+/// Environment variables with their values, which may be secrets and are not shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Variables(pub Vec<(String, String)>);
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+impl CliSettings {
+    pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let command_template = template(fields, &["command_template", "command"]);
+        let files_format = fields.take_of::<String>(&["files_format", "attachments_format"]);
+        let cwd = fields.env_text(&["cwd"]);
+        let timeout_seconds = fields.take("timeout_seconds");
+        let healthcheck =
+            fields.sub(&["healthcheck"]).and_then(|mut fields| Healthcheck::read(&mut fields));
+        let verbose = fields.take_of(&["verbose", "cli_verbose"]).unwrap_or_default();
+        let keep_temp_files =
+            fields.take_of(&["keep_temp_files", "keep_output_files"]).unwrap_or_default();
+        Some(Self {
+            env: Variables::read(fields),
+            command_template: command_template?,
+            files_format: files_format.map_or_else(FilesFormat::default, FilesFormat::new),
+            cwd,
+            timeout_seconds,
+            healthcheck,
+            verbose,
+            keep_temp_files,
+        })
+    }
+}
+
+impl Healthcheck {
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        let kind: String = fields.need("type")?;
+        let timeout_seconds = fields.take("timeout_seconds");
+        let check = match kind.as_str() {
+            "http" => url(fields).map(|url| Self::Http { url, timeout_seconds }),
+            "command" => {
+                let cwd = fields.env_text(&["cwd"]);
+                template(fields, &["command_template", "command"]).map(|command_template| {
+                    Self::Command { command_template, cwd, timeout_seconds }
+                })
+            }
+            _ => {
+                let message = format!("{} has no type `{kind}`", fields.owner());
+                fields.error("cli::healthcheck", "type", message).help("use `http` or `command`");
+                return None;
+            }
+        };
+        fields.finish(Leftovers::Refuse);
+        check
+    }
+}
+
+fn url(fields: &mut Fields<'_, '_>) -> Option<String> {
+    let url = fields.need_env_text(&["url"])?.trim().to_owned();
+    if url.starts_with("http://") || url.starts_with("https://") {
+        return Some(url);
+    }
+    let message = format!("`url` of {} must begin with `http://` or `https://`", fields.owner());
+    fields.error("cli::healthcheck", "url", message);
+    None
+}
+
+/// A command with its placeholders, all of which must be known.
+fn template(fields: &mut Fields<'_, '_>, keys: &[&'static str]) -> Option<Template> {
+    let text = fields.need_env_text(keys)?;
+    Template::parse(&text)
+        .map_err(|error| {
+            let supported = Placeholder::ALL.map(|(_, name)| format!("`{{{name}}}`")).join(", ");
+            let message = format!("{error} in `{}` of {}", keys[0], fields.owner());
+            fields
+                .error_at("cli::placeholder", span_of(fields, keys), message)
+                .help(format!("use one of {supported}, or lower case if it is not for AgentV"));
+        })
+        .ok()
+}
+
+/// Where the value stands, under whichever of its names.
+fn span_of(fields: &Fields<'_, '_>, keys: &[&str]) -> Span {
+    let spans = keys.iter().map(|key| fields.span_of(key));
+    spans.into_iter().find(|span| *span != fields.head()).unwrap_or_else(|| fields.head())
+}
+
+impl Variables {
+    fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let Some(node) = fields.node("env") else { return Self::default() };
+        let Some(map) = node.as_map() else {
+            let message =
+                format!("`env` of {} must be a mapping of names to values", fields.owner());
+            fields.error_at("config::type", node.span, message);
+            return Self::default();
+        };
+        let env = fields.env();
+        let mut variables = Vec::with_capacity(map.len());
+        for entry in map {
+            match variable(entry, env) {
+                Ok(variable) => variables.push(variable),
+                Err(problem) => {
+                    let message = format!("`env` of {}: {problem}", fields.owner());
+                    fields.error_at("config::env", entry.value.span, message);
+                }
+            }
+        }
+        Self(variables)
+    }
+}
+
+/// A name and its value, or what is wrong with them. The system could not take some names and values at all.
+fn variable(entry: &Entry<'_>, env: &Env) -> Result<(String, String), String> {
+    let name = entry.key.as_ref();
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Err(format!("`{name}` cannot be the name of a variable"));
+    }
+    let value = match &entry.value.kind {
+        Kind::Text(text) => match variable_reference(text) {
+            None => text.clone().into_owned(),
+            Some(from) => env
+                .require(from)
+                .map_err(|error| format!("environment variable `{from}`, for `{name}`, {error}"))?
+                .to_owned(),
+        },
+        Kind::Number(_) | Kind::Bool(_) => entry.value.to_value().to_string(),
+        _ => return Err(format!("`{name}` must be text, not {}", entry.value.describe())),
+    };
+    if value.contains('\0') {
+        return Err(format!("the value of `{name}` holds a zero byte"));
+    }
+    Ok((name.to_owned(), value))
+}
