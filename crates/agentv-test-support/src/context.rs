@@ -77,6 +77,13 @@ impl TestContext {
         JudgeDump::write(self, name, output)
     }
 
+    /// A place in a folder of this name where children tell that they are there, and wait.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn meeting(&self, name: &str) -> crate::Meeting {
+        crate::Meeting::new(self, name)
+    }
+
     /// A `cli` target whose answer file holds exactly this, for the list in [`targets`](crate::targets).
     #[track_caller]
     pub fn cli_target_answering(&self, name: &str, answer: &str) -> String {
