@@ -1,6 +1,8 @@
 //! Judges: scripts and models that grade.
 
 use crate::context;
+#[cfg(target_os = "linux")]
+use agentv_test_support::is_alive;
 use agentv_test_support::{TestContext, mock_target, result_of, suite, targets};
 use serde_json::{Value, json};
 
@@ -439,6 +441,41 @@ fn a_judge_need_not_read_what_it_is_given() {
         let record = context().grade(&long, shell(script)).success().record();
         assert_eq!(record["score"], 1, "{script}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_judge_leaves_nothing_running() {
+    let cx = context();
+    let script =
+        "sleep 600 & echo $! > left; setsid sleep 600 & echo $! > far; echo '{\"score\":1}'";
+    let record = cx.grade("text", shell(script)).success().record();
+    assert_eq!(record["score"], 1);
+    for file in ["left", "far"] {
+        assert!(!is_alive(&cx.read(file)), "{file}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_there_is_named() {
+    let cx = context();
+    let mut evaluators = shell("echo '{\"score\":1}'");
+    evaluators[0]["cwd"] = json!("nowhere");
+    let ran = cx.grade("text", evaluators);
+    ran.success().stderr_has("`nowhere`");
+    check_failed(result_of(&ran.record(), "judge"), "provider", "nowhere");
+}
+
+#[test]
+fn any_text_reaches_the_judge_and_the_record_as_it_is() {
+    let answer =
+        "é\u{0}\u{7f}\u{2028}😀 \"quoted\" \\ \t\r\n{{ question }} </script> $(exit 3)\n\n";
+    let cx = context();
+    let judge = cx.judge_dump("judge", r#"{"score":1}"#);
+    let record = cx.grade(answer, json!([judge.evaluator()])).success().record();
+    assert_eq!(judge.payload()["candidate_answer"], answer);
+    assert_eq!(record["candidate_answer"], answer);
+    assert_eq!(cx.read("out.jsonl").lines().count(), 1);
 }
 
 #[test]
