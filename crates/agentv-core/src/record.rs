@@ -140,12 +140,13 @@ fn request(request: Request, recorded_as: RecordedAs, error: Option<&str>) -> Pr
 
 fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
     let unmet = graded.iter().filter(|Graded { entry, outcome }| {
-        let score = outcome.as_ref().map_or(Score::ZERO, |verdict| verdict.score);
-        match entry.required {
-            Required::No => false,
-            Required::ToPass => score < case.suite.pass_score,
-            Required::AtLeast(bar) => score < bar,
-        }
+        let bar = match entry.required {
+            Required::No => return false,
+            Required::ToPass => case.suite.pass_score,
+            Required::AtLeast(bar) => bar,
+        };
+        // A grading that went wrong says nothing, so it does not meet a bar of 0 either.
+        !outcome.as_ref().is_ok_and(|verdict| verdict.score >= bar)
     });
     unmet.map(|graded| graded.entry.name.to_string()).collect()
 }

@@ -42,9 +42,11 @@ fn entry(
     // An evaluator without a name goes by its type.
     let name: Option<String> = fields.take("name").or_else(|| type_name.clone());
     let weight = weight(&mut fields);
+    let kind = kind(&type_name?, &mut fields);
+    let evaluator = kind.and_then(|kind| kind.read(&mut fields, build));
+    // After the evaluator's own keys: 2.x did not know this one, so a code judge gets it in its `config`.
     let required = required(&mut fields);
-    let kind = kind(&type_name?, &mut fields)?;
-    let evaluator = kind.read(&mut fields, build)?;
+    let (kind, evaluator) = (kind?, evaluator?);
     fields.finish(Leftovers::Warn);
     Some(EvaluatorEntry {
         name: EvaluatorName::from(name?),
