@@ -1,6 +1,7 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
 pub mod code_judge;
+pub mod composite;
 pub mod field_accuracy;
 pub mod limit;
 pub mod llm_judge;
@@ -14,6 +15,7 @@ pub mod entry;
 mod equal;
 pub mod json;
 mod payload;
+mod reply;
 pub mod script;
 mod shown;
 mod template;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::of::<llm_judge::LlmJudge>(),
     EvaluatorKind::of::<code_judge::CodeJudge>(),
+    EvaluatorKind::of::<composite::Composite>(),
     EvaluatorKind::of::<tool_trajectory::ToolTrajectory>(),
     EvaluatorKind::of::<field_accuracy::FieldAccuracy>(),
     EvaluatorKind::of::<text::Contains>(),

@@ -1,5 +1,7 @@
 //! `{{ name }}` in prompts. Values are put in once and never looked into; names that nobody knows stay as they are.
 
+use super::Build;
+use crate::config::{Fields, Node};
 use std::borrow::Cow;
 
 /// Puts values into a template.
@@ -23,6 +25,57 @@ pub(super) fn render<'v>(template: &str, value: impl Fn(&str) -> Option<Cow<'v, 
     }
     text.push_str(rest);
     text
+}
+
+/// A template as an eval file gives it.
+#[derive(Debug)]
+pub(super) struct Template {
+    pub text: String,
+    /// The file it was read from, as written.
+    pub file: Option<String>,
+}
+
+impl Template {
+    pub(super) fn asks_for(&self, name: &str) -> bool {
+        asks_for(&self.text, name)
+    }
+}
+
+/// Reads a template: a file if there is one of this name, else the text itself.
+pub(super) fn read(
+    text: &str,
+    node: &Node<'_>,
+    fields: &mut Fields<'_, '_>,
+    build: &mut Build<'_>,
+) -> Option<Template> {
+    let looks_like_path = !text.trim().contains(char::is_whitespace);
+    let found = build.search.find(text.trim()).ok().filter(|found| found.path.is_file());
+    let Some(found) = found else {
+        if looks_like_path {
+            let message = format!(
+                "`prompt` of {} names no file, so `{text}` itself is the prompt",
+                fields.owner()
+            );
+            let note = fields.warning_at("prompt::file", node.span, message);
+            note.help("correct the path, or write the prompt out");
+        }
+        return Some(Template { text: text.to_owned(), file: None });
+    };
+    match std::fs::read_to_string(&found.path) {
+        Ok(text) => {
+            build.depends_on(&found.path);
+            Some(Template { text: text.replace("\r\n", "\n"), file: Some(found.display) })
+        }
+        Err(error) => {
+            let message = format!(
+                "the prompt `{}` of {} cannot be read: {error}",
+                found.display,
+                fields.owner()
+            );
+            fields.error_at("prompt::file", node.span, message);
+            None
+        }
+    }
 }
 
 /// Whether a template asks for this.

@@ -15,7 +15,6 @@
 mod config;
 mod panel;
 mod prompt;
-mod reply;
 mod rubric;
 
 #[cfg(test)]
@@ -24,7 +23,7 @@ mod tests;
 pub use config::{LlmJudgeConfig, Vote};
 
 use super::ask::{Question, ask};
-use super::{Build, FromConfig};
+use super::{Build, FromConfig, reply};
 use crate::config::{Env, Fields};
 use crate::process::Processes;
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, NamedProvider, Verdict};
@@ -84,7 +83,7 @@ impl LlmJudge {
         cx: &EvalContext<'_>,
     ) -> Result<Verdict, EvaluatorError> {
         let system = match &self.task {
-            Task::Grade(_) => prompt::CONTRACT,
+            Task::Grade(_) => reply::CONTRACT,
             Task::Check(rubrics) => rubrics.contract(),
         };
         let read = |text: &str| match &self.task {

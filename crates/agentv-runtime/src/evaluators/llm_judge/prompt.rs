@@ -10,16 +10,6 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-/// The rules of the reply. They hold for custom prompts, too.
-pub(super) const CONTRACT: &str = r#"You grade answers. Reply with a single JSON object and nothing else: no prose, no code fence.
-
-{
-  "score": <a number from 0.0 to 1.0>,
-  "hits": [<at most 4 short strings: what the answer does right>],
-  "misses": [<at most 4 short strings: what it gets wrong or leaves out>],
-  "reasoning": "<one or two sentences>"
-}"#;
-
 /// The prompt of judges that bring none.
 const DEFAULT: &str = "\
 You are an expert evaluator. Compare the candidate answer with the expected outcome and say how well it meets it. The
@@ -84,54 +74,27 @@ pub(super) fn read(
     Some(Prompt { source, include_trace: false })
 }
 
-/// A file if there is one of this name, else the template itself.
+/// A template that does not show the answer cannot be graded by.
 fn from_text(
     text: &str,
     node: &Node<'_>,
     fields: &mut Fields<'_, '_>,
     build: &mut Build<'_>,
 ) -> Option<Source> {
-    let looks_like_path = !text.trim().contains(char::is_whitespace);
-    let found =
-        build.search.find(text.trim()).ok().filter(|found| looks_like_path || found.path.is_file());
-    let Some(found) = found else {
-        if looks_like_path {
-            let message = format!(
-                "`prompt` of {} names no file, so `{text}` itself is the prompt",
-                fields.owner()
-            );
-            fields
-                .warning_at("llm_judge::prompt", node.span, message)
-                .help("correct the path, or write the prompt out");
-        }
-        return Some(Source::Template(text.to_owned()));
-    };
-    let template = match std::fs::read_to_string(&found.path) {
-        Ok(template) => template.replace("\r\n", "\n"),
-        Err(error) => {
-            let message = format!(
-                "the prompt `{}` of {} cannot be read: {error}",
-                found.display,
-                fields.owner()
-            );
-            fields.error_at("llm_judge::prompt", node.span, message);
-            return None;
-        }
-    };
-    build.depends_on(&found.path);
-    if !template::asks_for(&template, "candidate_answer")
-        && !template::asks_for(&template, "expected_messages")
-    {
+    let template = template::read(text, node, fields, build)?;
+    let shows_answer =
+        ["candidate_answer", "expected_messages"].iter().any(|name| template.asks_for(name));
+    if template.file.is_some() && !shows_answer {
+        let file = template.file.unwrap_or_default();
         let message = format!(
-            "the prompt `{}` of {} does not show the answer to the judge",
-            found.display,
+            "the prompt `{file}` of {} does not show the answer to the judge",
             fields.owner()
         );
         let note = fields.error_at("llm_judge::prompt", node.span, message);
         note.help("put `{{ candidate_answer }}` or `{{ expected_messages }}` into the template");
         return None;
     }
-    Some(Source::Template(template))
+    Some(Source::Template(template.text))
 }
 
 /// `{script: [program, …, file]}`: the last word is looked up like a file, and the program runs beside it.

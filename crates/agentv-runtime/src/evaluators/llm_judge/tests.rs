@@ -1,7 +1,7 @@
 //! The judge against a scripted model.
 
-use super::super::testing::Bench;
-use super::reply;
+use crate::evaluators::reply;
+use crate::evaluators::testing::Bench;
 use agentv_core::Score;
 use serde_json::{Value, json};
 

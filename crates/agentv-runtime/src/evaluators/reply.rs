@@ -1,8 +1,18 @@
-//! What a judge said → a verdict.
+//! What a judge is told to say, and what it said → a verdict.
 
-use crate::evaluators::json::first_object_where;
+use super::json::first_object_where;
 use agentv_core::{Score, Verdict};
 use serde_json::Value;
+
+/// The rules of the reply. They hold for custom prompts, too.
+pub(super) const CONTRACT: &str = r#"You grade answers. Reply with a single JSON object and nothing else: no prose, no code fence.
+
+{
+  "score": <a number from 0.0 to 1.0>,
+  "hits": [<at most 4 short strings: what the answer does right>],
+  "misses": [<at most 4 short strings: what it gets wrong or leaves out>],
+  "reasoning": "<one or two sentences>"
+}"#;
 
 /// How many hits, and how many misses, are kept.
 const KEPT: usize = 4;
