@@ -18,6 +18,7 @@ mod guidelines;
 mod json;
 mod jsonl;
 mod messages;
+mod rubrics;
 mod scope;
 mod source;
 mod split;
@@ -28,6 +29,7 @@ mod yaml;
 
 pub use discover::{DiscoverError, eval_files, repo_root};
 pub use glob::{BadGlob, Glob};
+pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
 pub use source::{CaseSource, Cases, SourceError};
 pub use suite::LoadedSuite;
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
