@@ -86,26 +86,29 @@ fn place(node: &Node<'_>, text: &str) -> Option<Place> {
     if !before.chars().all(|c| c == ' ' || c == '-') {
         return None;
     }
-    let end = (last_leaf(node) as usize).min(text.len());
-    let own_line = &text[line_start(end)..end];
-    let at = if own_line.trim().is_empty() {
+    let leaf = last_leaf(node);
+    let end = (leaf.span.end as usize).min(text.len());
+    let mut at = if text[line_start(end)..end].trim().is_empty() {
         line_start(end)
     } else {
         text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1)
     };
+    // Blank lines after the case stay after it, unless a block text (`|+`) keeps them as its own.
+    let keeps_blanks = leaf.as_text().is_some_and(|text| text.ends_with("\n\n"));
+    while !keeps_blanks && text[..at].ends_with("\n\n") {
+        at -= 1;
+    }
     Some(Place { at, indent: before.len() })
 }
 
-/// The end of the last value that is no block: a block's own end may lie in the next one's indent.
-fn last_leaf(node: &Node<'_>) -> u32 {
-    match &node.kind {
-        Kind::Map(entries) => {
-            entries.iter().map(|entry| last_leaf(&entry.value).max(entry.key_span.end)).max()
-        }
-        Kind::List(items) => items.iter().map(last_leaf).max(),
-        _ => Some(node.span.end),
-    }
-    .unwrap_or(node.span.end)
+/// The last value that is no block: a block's own end may lie in the next one's indent.
+fn last_leaf<'n, 't>(node: &'n Node<'t>) -> &'n Node<'t> {
+    let inner = match &node.kind {
+        Kind::Map(entries) => entries.last().map(|entry| &entry.value),
+        Kind::List(items) => items.last(),
+        _ => None,
+    };
+    inner.map_or(node, last_leaf)
 }
 
 /// The file's text with rubrics in it. All else stays, byte for byte.
