@@ -109,27 +109,25 @@ fn prepare(
     });
     show_notes(&report, &surroundings.working_dir);
     if stops(&report, settings) {
-        let (errors, warnings) =
-            (report.errors().count() + report.dropped, report.warnings().count());
+        let errors = report.errors().count() + report.dropped.errors;
+        let warnings = report.warnings().count() + report.dropped.warnings;
         terminal::complain(
             &format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files"),
             None,
         );
         return None;
     }
-    Some(Prepared { plan, warnings: report.notes.len() })
+    Some(Prepared { plan, warnings: report.notes.len() + report.dropped.total() })
 }
 
 /// Whether the notes are too much to go on with.
 fn stops(report: &Report, settings: &EvalSettings) -> bool {
     let tolerated = match (settings.strict, settings.skip_invalid) {
-        (true, _) => {
-            return report.notes.iter().any(|note| note.cost > Cost::Nothing || settings.strict);
-        }
-        (false, true) => Cost::Case,
-        (false, false) => Cost::Nothing,
+        (true, _) => None,
+        (false, true) => Some(Cost::Case),
+        (false, false) => Some(Cost::Nothing),
     };
-    report.notes.iter().any(|note| note.cost > tolerated)
+    report.worst() > tolerated
 }
 
 /// The targets that hold for a suite.
