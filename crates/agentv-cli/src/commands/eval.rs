@@ -243,7 +243,7 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
     }
     let mut exit = Exit::Success;
     for (name, target) in &tally.targets {
-        if let Some(bar) = gates.target_mean.filter(|bar| target.mean() < *bar) {
+        if let Some(bar) = gates.target_mean.filter(|bar| is_below(target.mean(), *bar)) {
             terminal::complain(
                 &format!(
                     "target `{name}` has a mean of {:.3}, below --threshold {bar}",
@@ -255,7 +255,7 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
         }
     }
     if let Some((bar, lowest)) =
-        gates.every_case.zip(tally.lowest).filter(|(bar, lowest)| lowest < bar)
+        gates.every_case.zip(tally.lowest).filter(|(bar, lowest)| is_below(*lowest, *bar))
     {
         terminal::complain(
             &format!("a case scores {lowest:.3}, below --case-threshold {bar}"),
@@ -264,6 +264,11 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
         exit = Exit::Gate;
     }
     exit
+}
+
+/// A mean of ten times 0.1 is a little less than 0.1, but not below it.
+fn is_below(score: f64, bar: f64) -> bool {
+    score < bar - 1e-9
 }
 
 /// Unique enough to find this run's children by.
