@@ -44,14 +44,14 @@ fn entry(
     let weight = weight(&mut fields);
     let required = required(&mut fields);
     let kind = kind(&type_name?, &mut fields)?;
-    let evaluator = kind.read(&mut fields, build)?;
+    let evaluator = kind.read(&mut fields, build);
     fields.finish(Leftovers::Warn);
     Some(EvaluatorEntry {
         name: EvaluatorName::from(name?),
         kind: kind.names[0],
         weight: weight?,
         required: required?,
-        evaluator,
+        evaluator: evaluator?,
     })
 }
 
