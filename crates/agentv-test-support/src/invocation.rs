@@ -250,6 +250,17 @@ impl Ran {
     }
 }
 
+/// What the only evaluator of this name found, out of a record.
+#[track_caller]
+pub fn result_of<'r>(record: &'r Value, evaluator: &str) -> &'r Value {
+    let results = record["evaluator_results"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut found = results.iter().filter(|result| result["name"] == evaluator);
+    match (found.next(), found.next()) {
+        (Some(result), None) => result,
+        _ => panic!("expected one result of `{evaluator}` in {record:#}"),
+    }
+}
+
 #[track_caller]
 fn parse(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("no JSON ({error}): {line}"))

@@ -21,14 +21,16 @@ mod invocation;
 mod judge;
 #[cfg(unix)]
 mod meeting;
+mod suite;
 mod target;
 
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
 #[cfg(target_os = "linux")]
 pub use invocation::is_alive;
-pub use invocation::{Invocation, Ran, Running};
+pub use invocation::{Invocation, Ran, Running, result_of};
 pub use judge::{JudgeCall, JudgeDump};
 #[cfg(unix)]
 pub use meeting::Meeting;
+pub use suite::suite;
 pub use target::{cli_target, mock_target, targets};

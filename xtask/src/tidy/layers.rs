@@ -139,12 +139,14 @@ fn module_of(path: &str) -> Option<Vec<&str>> {
     (!excluded).then_some(module)
 }
 
-/// Every `registry::plug_in` that has a file.
+/// Every `registry::plug_in` that has a folder. A file beside the folders is what plug-ins share.
 fn plug_ins(files: &[SourceFile]) -> Vec<[&str; 2]> {
-    let modules = files.iter().filter_map(|file| module_of(&file.path));
-    let mut plug_ins: Vec<[&str; 2]> = modules
-        .filter_map(|module| match module[..] {
-            [registry, plug_in, ..] if REGISTRIES.contains(&registry) => Some([registry, plug_in]),
+    let inside = files.iter().filter_map(|file| file.path.strip_prefix(RUNTIME));
+    let mut plug_ins: Vec<[&str; 2]> = inside
+        .filter_map(|path| match path.split('/').collect::<Vec<_>>()[..] {
+            [registry, plug_in, _, ..] if REGISTRIES.contains(&registry) => {
+                Some([registry, plug_in])
+            }
             _ => None,
         })
         .collect();

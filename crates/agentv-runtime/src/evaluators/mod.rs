@@ -8,6 +8,7 @@ pub mod tool_trajectory;
 
 // Not registered: what several evaluators share.
 pub mod amount;
+pub mod entry;
 mod equal;
 pub mod json;
 mod shown;
@@ -16,6 +17,7 @@ mod testing;
 
 use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
+use agentv_core::evaluator::OnError;
 use agentv_core::{Evaluator, EvaluatorEntry};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use sha2::{Digest, Sha256};
@@ -56,6 +58,8 @@ pub struct Build<'a> {
     pub eval_dir: &'a Path,
     pub search: &'a FileSearch,
     pub processes: &'a Arc<Processes>,
+    /// What a failed grading does, unless the evaluator says otherwise.
+    pub on_error: OnError,
     /// The fingerprint of the case under construction.
     pub fingerprint: &'a mut Sha256,
 }

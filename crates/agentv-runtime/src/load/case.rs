@@ -4,7 +4,7 @@ use super::evaluators;
 use super::messages::Reader;
 use super::scope::{Scope, Shared, warn_of_empty_list};
 use crate::config::{Cost, Fields, Leftovers, Node, Notes};
-use crate::evaluators::{Build, default_judge};
+use crate::evaluators::default_judge;
 use agentv_core::suite::Fingerprint;
 use agentv_core::{EvalCase, EvalId, TargetName};
 use sha2::{Digest, Sha256};
@@ -135,13 +135,7 @@ fn graders(
         return (!entries.is_empty())
             .then(|| Graders { entries: Arc::clone(entries), given: true });
     }
-    let mut build = Build {
-        eval_dir: &scope.suite.dir,
-        search: scope.files.search(),
-        processes: &scope.processes,
-        fingerprint,
-    };
-    let Some(judge) = default_judge(&mut build) else {
+    let Some(judge) = default_judge(&mut scope.build(fingerprint)) else {
         let span = case.get("id").map_or(case.span, |id| id.span);
         notes
             .error(

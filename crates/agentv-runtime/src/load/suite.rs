@@ -72,6 +72,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn scope(&self, head: Head) -> (Scope, Option<String>) {
+        let on_error = head.on_error;
         let (suite, target) = head.into_suite(self.path);
         let scope = Scope {
             suite: Arc::new(suite),
@@ -79,6 +80,7 @@ impl Desk<'_> {
             env: self.env.clone(),
             processes: Arc::clone(&self.loader.processes),
             evaluators: None,
+            on_error,
             selection: self.loader.selection.clone(),
         };
         (scope, target)
