@@ -1,7 +1,7 @@
 //! A list of evaluators as written → evaluators that are ready to grade.
 
 use super::scope::Scope;
-use crate::config::{Cost, Fields, Node, Notes};
+use crate::config::{Cost, Entry, Fields, Kind, Node, Notes};
 use crate::evaluators::{Build, entry};
 use agentv_core::EvaluatorEntry;
 use sha2::Sha256;
@@ -30,4 +30,21 @@ fn one(
 ) -> Option<EvaluatorEntry> {
     let mut fields = Fields::of(node, entry::owner(node), Cost::Evaluator, notes, &scope.env)?;
     entry::read(&mut fields, build)
+}
+
+/// The `rubrics` of a case are short for an LLM judge of that name.
+pub(super) fn rubric(
+    rubrics: &Node<'_>,
+    scope: &Scope,
+    fingerprint: &mut Sha256,
+    notes: &mut Notes,
+) -> Option<EvaluatorEntry> {
+    let text = |text: &'static str| Node::new(Kind::Text(text.into()), rubrics.span);
+    let entry = |key: &'static str, value| Entry { key: key.into(), key_span: rubrics.span, value };
+    let entries = vec![
+        entry("name", text("rubric")),
+        entry("type", text("rubric")),
+        entry("rubrics", rubrics.clone()),
+    ];
+    one(&Node::new(Kind::Map(entries), rubrics.span), scope, &mut scope.build(fingerprint), notes)
 }

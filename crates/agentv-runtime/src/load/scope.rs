@@ -22,6 +22,8 @@ pub(super) struct Scope {
     pub processes: Arc<Processes>,
     /// The suite's evaluators, for cases that name none.
     pub evaluators: Option<Shared>,
+    /// Who grades where nobody is named.
+    pub default_judge: Arc<[EvaluatorEntry]>,
     /// What a failed grading does, unless the evaluator says otherwise.
     pub on_error: OnError,
     /// Which cases are wanted.
