@@ -11,5 +11,5 @@ mod search;
 pub use env::{Env, EnvError, variable_reference};
 pub use fields::{Fields, FromNode, Leftovers, Wrong, suggestion};
 pub use node::{Entry, Kind, Map, Node, Span};
-pub use note::{Cost, Note, Notes, Place};
+pub use note::{Cost, Dropped, Note, Notes, Place};
 pub use search::{FileSearch, Found};

@@ -35,7 +35,7 @@ pub use suite::LoadedSuite;
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
 pub use validate::{FileKind, validatable, validate};
 
-use crate::config::{Env, Note, Notes};
+use crate::config::{Cost, Dropped, Env, Note, Notes};
 use crate::process::Processes;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct Loader {
 pub struct Report {
     pub notes: Vec<Note>,
     /// Notes beyond those that are kept.
-    pub dropped: usize,
+    pub dropped: Dropped,
 }
 
 impl Report {
@@ -71,6 +71,11 @@ impl Report {
     pub fn extend(&mut self, other: Self) {
         self.notes.extend(other.notes);
         self.dropped += other.dropped;
+    }
+
+    /// What the worst of all notes costs, kept or not.
+    pub fn worst(&self) -> Option<Cost> {
+        self.notes.iter().map(|note| note.cost).max().max(self.dropped.worst)
     }
 
     pub fn errors(&self) -> impl Iterator<Item = &Note> {
