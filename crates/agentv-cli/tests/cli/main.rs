@@ -7,6 +7,7 @@
 
 mod bad_input;
 mod eval;
+mod examples;
 mod files;
 mod lifecycle;
 mod validate;
