@@ -19,7 +19,11 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
-        if path.is_dir() { copy(&path, &target) } else { drop(fs::copy(&path, target).unwrap()) }
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
     }
 }
 
@@ -27,7 +31,7 @@ fn copy(from: &Path, to: &Path) {
 fn suites(dir: &Path) -> Vec<String> {
     let names =
         fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.ends_with(".eval.yaml") || name.ends_with(".jsonl")).collect()
+    names.filter(|name| name.contains(".eval.") || name.contains(".jsonl")).collect()
 }
 
 /// What an example gave, by case.
