@@ -23,7 +23,7 @@ impl Default for RetryPolicy {
         Self {
             max_retries: 3,
             initial_delay: Duration::from_secs(1),
-            max_delay: Duration::from_secs(60),
+            max_delay: Duration::from_mins(1),
             backoff_factor: 2.0,
             status_codes: vec![500, 408, 429, 502, 503, 504],
         }
