@@ -16,11 +16,13 @@
 )]
 
 mod context;
+mod fake_llm;
 mod invocation;
 mod judge;
 mod target;
 
 pub use context::TestContext;
+pub use fake_llm::{Asked, FakeLlm, FakeReply};
 pub use invocation::{Invocation, Ran};
 pub use judge::{JudgeCall, JudgeDump};
 pub use target::{cli_target, mock_target, targets};
