@@ -74,6 +74,8 @@ pub struct Notes {
     errors: usize,
     /// Notes that were not kept, since nobody reads thousands.
     dropped: usize,
+    /// What no note may show of the source: somebody wrote a key into a file.
+    hidden: Vec<Span>,
 }
 
 /// How far a list of notes had come.
@@ -89,7 +91,13 @@ const KEPT: usize = 200;
 
 impl Notes {
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into().into(), list: Vec::new(), errors: 0, dropped: 0 }
+        Self {
+            path: path.into().into(),
+            list: Vec::new(),
+            errors: 0,
+            dropped: 0,
+            hidden: Vec::new(),
+        }
     }
 
     /// Something costs the run something: the whole command, unless [`Note::costs`] says less.
@@ -163,8 +171,16 @@ impl Notes {
         self.dropped = mark.dropped;
     }
 
+    /// From now on, no note shows this piece of the source.
+    pub fn hide(&mut self, span: Span) {
+        self.hidden.push(span);
+    }
+
     /// Turns byte ranges into places. `first_line` is the number of the first line of `text` in its file, from 1.
     pub fn locate(&mut self, text: &str, first_line: usize) {
+        // Stars of the same length, so that every place stays where it is.
+        let starred = (!self.hidden.is_empty()).then(|| with_stars(text, &self.hidden));
+        let text = starred.as_deref().unwrap_or(text);
         for note in &mut self.list {
             if let Some(span) = note.span.take() {
                 let path = Arc::clone(&note.place.path);
@@ -191,6 +207,22 @@ impl Notes {
     pub fn finish(self) -> (Vec<Note>, usize) {
         (self.list, self.dropped)
     }
+}
+
+/// The text with stars in place of the hidden pieces; line ends stay.
+fn with_stars(text: &str, hidden: &[Span]) -> String {
+    let is_hidden = |at: usize| {
+        hidden.iter().any(|span| (span.start as usize..span.end as usize).contains(&at))
+    };
+    let mut starred = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        if is_hidden(at) && !matches!(letter, '\n' | '\r') {
+            starred.extend(std::iter::repeat_n('*', letter.len_utf8()));
+        } else {
+            starred.push(letter);
+        }
+    }
+    starred
 }
 
 fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> Place {
@@ -242,6 +274,17 @@ mod tests {
         check("a: 1\r\nb: 2\r\n", (6, 12), 2, 1, "b: 2");
         check("", (0, 0), 1, 1, "");
         check("é", (1, 9), 1, 1, "é");
+    }
+
+    #[test]
+    fn a_hidden_piece_is_shown_as_stars() {
+        let mut notes = Notes::new("f.yaml");
+        let span = Span { start: 9, end: 14 };
+        notes.hide(span);
+        notes.error("x::y", Some(span), "no");
+        notes.locate("api_key: sk-é\nname: x\n", 1);
+        let (list, _) = notes.finish();
+        assert_eq!(list[0].place.text, "api_key: *****");
     }
 
     #[test]
