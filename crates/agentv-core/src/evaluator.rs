@@ -1,7 +1,7 @@
 //! Who grades: the [`Evaluator`] trait, what it may look at and what it says.
 
-use crate::{CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, Weight};
-use agentv_wire::{EvaluatorResult, FailureKind, Usage, VerdictWord};
+use crate::{CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, TargetName, Weight};
+use agentv_wire::{EvaluatorResult, FailureKind, Usage, VerdictWord, Vote};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::fmt;
@@ -27,9 +27,16 @@ pub struct EvalContext<'a> {
 /// The models a grader may ask. Built on first use, so that an unused judge needs no key.
 pub trait Targets: fmt::Debug + Send + Sync {
     /// The target that judges: `judge_target`, else the candidate's own.
-    fn judge(&self) -> Result<Arc<dyn Provider>, EvaluatorError>;
-    fn named(&self, name: &str) -> Result<Arc<dyn Provider>, EvaluatorError>;
+    fn judge(&self) -> Result<NamedProvider, EvaluatorError>;
+    fn named(&self, name: &str) -> Result<NamedProvider, EvaluatorError>;
     fn names(&self) -> Vec<&str>;
+}
+
+/// A target that can be asked.
+#[derive(Debug, Clone)]
+pub struct NamedProvider {
+    pub name: TargetName,
+    pub provider: Arc<dyn Provider>,
 }
 
 /// An evaluator in its place in a case.
@@ -40,6 +47,7 @@ pub struct EvaluatorEntry {
     pub kind: &'static str,
     pub weight: Weight,
     pub required: Required,
+    pub on_error: OnError,
     pub evaluator: Arc<dyn Evaluator>,
 }
 
@@ -51,6 +59,28 @@ pub enum Required {
     ToPass,
     /// It must reach this score.
     AtLeast(Score),
+}
+
+/// What a failed grading does to the score of its case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnError {
+    /// It counts as 0, as in 2.x.
+    #[default]
+    Zero,
+    /// It does not count.
+    Exclude,
+    /// The case ends in an error.
+    Fail,
+}
+
+impl OnError {
+    /// Each with its name in files.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Zero, "zero"), (Self::Exclude, "exclude"), (Self::Fail, "fail")];
+
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(policy, _)| *policy)
+    }
 }
 
 /// What an evaluator found.
@@ -68,6 +98,8 @@ pub struct Verdict {
     /// The members of a composite.
     pub members: Option<Vec<EvaluatorResult>>,
     pub usage: Option<Usage>,
+    /// What each judge of a panel said.
+    pub votes: Option<Vec<Vote>>,
 }
 
 impl Verdict {
@@ -83,6 +115,7 @@ impl Verdict {
             request: None,
             members: None,
             usage: None,
+            votes: None,
         }
     }
 
@@ -109,15 +142,26 @@ impl Verdict {
 pub struct EvaluatorError {
     pub kind: FailureKind,
     pub message: String,
-    /// The text of the miss, where it is not the usual `Evaluator '<name>' failed: <message>`.
-    pub miss: Option<String>,
+    /// The misses, where they are not the usual `Evaluator '<name>' failed: <message>`.
+    pub misses: Option<Vec<String>>,
     /// What was asked or run, for the record.
     pub request: Option<Box<Value>>,
+    /// What it cost all the same.
+    pub usage: Option<Box<Usage>>,
+    /// What each judge of a panel said.
+    pub votes: Option<Vec<Vote>>,
 }
 
 impl EvaluatorError {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), miss: None, request: None }
+        Self {
+            kind,
+            message: message.into(),
+            misses: None,
+            request: None,
+            usage: None,
+            votes: None,
+        }
     }
 
     #[must_use]

@@ -27,7 +27,9 @@ pub mod record;
 
 pub use call::{CallContext, Log, LogLevel};
 pub use candidate::Candidate;
-pub use evaluator::{EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Targets, Verdict};
+pub use evaluator::{
+    EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, NamedProvider, Targets, Verdict,
+};
 pub use event::RunEvent;
 pub use id::{EvalId, EvaluatorName, TargetName};
 pub use provider::{

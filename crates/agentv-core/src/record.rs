@@ -1,6 +1,6 @@
 //! Verdicts → record. The only place where a failed grading becomes a zero and a failed call becomes a record.
 
-use crate::evaluator::Required;
+use crate::evaluator::{OnError, Required};
 use crate::provider::{ProviderInfo, RecordedAs};
 use crate::score::aggregate;
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 };
 use agentv_wire::{
     EvaluatorFailure, EvaluatorResult, ExecutionMetrics, Object, ProviderRequest, ResultRecord,
-    Status, VerdictWord,
+    Status, VerdictWord, Vote,
 };
 
 /// Who was asked what.
@@ -36,13 +36,14 @@ pub fn graded(
     now: String,
 ) -> ResultRecord {
     let failed_required = failed_required(case, &graded);
+    let ungraded = ungraded(&graded);
     let mut results: Vec<EvaluatorResult> = graded.into_iter().map(evaluator_result).collect();
     let score = aggregate(results.iter().map(|result| {
         let weight = crate::Weight::new(result.weight).unwrap_or(crate::Weight::ONE);
         (Score::clamped(result.score), weight)
     }));
-    let passes =
-        score >= case.suite.pass_score && failed_required.is_empty() && candidate.error.is_none();
+    let error = candidate.error.or(ungraded);
+    let passes = score >= case.suite.pass_score && failed_required.is_empty() && error.is_none();
     ResultRecord {
         score: score.value(),
         status: if passes { Status::Pass } else { Status::Fail },
@@ -50,19 +51,40 @@ pub fn graded(
         misses: results.iter().flat_map(|result| result.misses.iter().cloned()).collect(),
         candidate_answer: candidate.answer,
         reasoning: reasoning(case, &results),
-        evaluator_provider_request: (!case.evaluators_given)
-            .then(|| {
-                results.first_mut().and_then(|result| result.evaluator_provider_request.take())
-            })
-            .flatten(),
-        evaluator_results: case.evaluators_given.then_some(results),
+        evaluator_provider_request: default_request_of(case, &mut results),
+        // The default judge has no entry of its own, unless it failed: then the entry says that this is no bad answer.
+        evaluator_results: (case.evaluators_given
+            || results.iter().any(|result| result.error.is_some()))
+        .then_some(results),
         trace_summary: Some(candidate.summary),
         execution_metrics: candidate.metrics,
         provider_metadata: candidate.metadata,
         failed_required,
-        error: candidate.error,
+        error,
         ..blank(case, asked, None, now)
     }
+}
+
+/// Spec: without a list of evaluators, what the default judge was asked stands in the record itself.
+fn default_request_of(
+    case: &EvalCase,
+    results: &mut [EvaluatorResult],
+) -> Option<serde_json::Value> {
+    let judge = results.first_mut().filter(|_| !case.evaluators_given)?;
+    judge.evaluator_provider_request.take()
+}
+
+/// Why the case counts as not graded, if `on_judge_error` says so.
+fn ungraded(graded: &[Graded<'_>]) -> Option<String> {
+    let mut failed =
+        graded.iter().filter_map(|graded| Some((graded.entry, graded.outcome.as_ref().err()?)));
+    if let Some((entry, error)) = failed.clone().find(|(entry, _)| entry.on_error == OnError::Fail)
+    {
+        return Some(format!("evaluator '{}' failed: {error}", entry.name));
+    }
+    let excluded = failed.clone().filter(|(entry, _)| entry.on_error == OnError::Exclude).count();
+    let first = failed.next().filter(|_| excluded == graded.len())?;
+    Some(format!("no evaluator could grade; '{}' failed: {}", first.0.name, first.1))
 }
 
 /// The record of a case without an answer.
@@ -140,12 +162,13 @@ fn request(request: Request, recorded_as: RecordedAs, error: Option<&str>) -> Pr
 
 fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
     let unmet = graded.iter().filter(|Graded { entry, outcome }| {
-        let score = outcome.as_ref().map_or(Score::ZERO, |verdict| verdict.score);
-        match entry.required {
-            Required::No => false,
-            Required::ToPass => score < case.suite.pass_score,
-            Required::AtLeast(bar) => score < bar,
-        }
+        let bar = match entry.required {
+            Required::No => return false,
+            Required::ToPass => case.suite.pass_score,
+            Required::AtLeast(bar) => bar,
+        };
+        // A grading that went wrong says nothing, so it does not meet a bar of 0 either.
+        !outcome.as_ref().is_ok_and(|verdict| verdict.score >= bar)
     });
     unmet.map(|graded| graded.entry.name.to_string()).collect()
 }
@@ -153,16 +176,21 @@ fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
 /// A verdict, or a failed grading, as the record shows it.
 pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResult {
     let name = entry.name.to_string();
+    let mut weight = entry.weight.value();
     let (verdict, error) = match outcome {
         Ok(verdict) => (verdict, None),
         Err(error) => {
-            let miss = error
-                .miss
-                .unwrap_or_else(|| format!("Evaluator '{name}' failed: {}", error.message));
+            if entry.on_error == OnError::Exclude {
+                weight = 0.0;
+            }
+            let usual = || vec![format!("Evaluator '{name}' failed: {}", error.message)];
             let verdict = Verdict {
                 word: Some(VerdictWord::Fail),
+                misses: error.misses.clone().unwrap_or_else(usual),
                 request: error.request.map(|request| *request),
-                ..Verdict::miss(miss).because(error.message.clone())
+                usage: error.usage.map(|usage| *usage),
+                votes: error.votes,
+                ..Verdict::of(Score::ZERO).because(error.message.clone())
             };
             (verdict, Some(EvaluatorFailure { kind: error.kind, message: error.message }))
         }
@@ -171,7 +199,7 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
         name,
         kind: entry.kind.to_owned(),
         score: verdict.score.value(),
-        weight: entry.weight.value(),
+        weight,
         verdict: verdict.word.unwrap_or_else(|| verdict.score.verdict()),
         hits: verdict.hits,
         misses: verdict.misses,
@@ -181,7 +209,16 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
         details: verdict.details,
         error,
         usage: verdict.usage,
+        spread: verdict.votes.as_deref().and_then(spread),
+        votes: verdict.votes,
     }
+}
+
+/// How far the votes lie apart.
+fn spread(votes: &[Vote]) -> Option<f64> {
+    let scores = || votes.iter().filter_map(|vote| vote.score);
+    let highest = scores().reduce(f64::max)?;
+    Some(highest - scores().reduce(f64::min)?)
 }
 
 fn reasoning(case: &EvalCase, results: &[EvaluatorResult]) -> Option<String> {

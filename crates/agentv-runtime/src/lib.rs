@@ -4,6 +4,7 @@
 pub mod config;
 pub mod load;
 
+mod deadline;
 pub mod http;
 pub mod process;
 pub mod providers;

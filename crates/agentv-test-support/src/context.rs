@@ -1,7 +1,8 @@
 //! An empty repository in a temporary directory.
 
-use crate::{Invocation, JudgeDump, cli_target};
+use crate::{Invocation, JudgeDump, Ran, cli_target, suite, targets};
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -76,11 +77,27 @@ impl TestContext {
         JudgeDump::write(self, name, output)
     }
 
+    /// A place in a folder of this name where children tell that they are there, and wait.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn meeting(&self, name: &str) -> crate::Meeting {
+        crate::Meeting::new(self, name)
+    }
+
     /// A `cli` target whose answer file holds exactly this, for the list in [`targets`](crate::targets).
     #[track_caller]
     pub fn cli_target_answering(&self, name: &str, answer: &str) -> String {
         let file = self.write(format!(".answers/{name}"), answer);
         cli_target(name, &format!("cat '{}' > {{OUTPUT_FILE}}", file.display()))
+    }
+
+    /// Runs the one case of [`suite`] on a `cli` target that answers exactly this. The records are in `out.jsonl`.
+    #[track_caller]
+    pub fn grade(&self, answer: impl Display, evaluators: impl Display) -> Ran {
+        let target = self.cli_target_answering("default", &answer.to_string());
+        self.write("targets.yaml", &targets(&[target]));
+        self.write("suite.yaml", &suite(evaluators));
+        self.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run()
     }
 
     /// Text for a snapshot: the directory, which differs from run to run, reads `[DIR]`.

@@ -4,9 +4,10 @@ use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
 
 /// Nobody listens here, so a test that tries to leave the machine fails at once.
 const NOWHERE: &str = "http://127.0.0.1:9";
@@ -60,33 +61,68 @@ impl Invocation {
 
     /// Runs it to its end.
     #[track_caller]
-    pub fn run(mut self) -> Ran {
-        let stdin = std::mem::take(&mut self.stdin);
-        let (args, cwd) = (self.args.clone(), self.cwd.clone());
-        let mut child = self.start();
-        let mut pipe = child.stdin.take();
+    pub fn run(self) -> Ran {
+        self.start().finish()
+    }
+
+    /// Starts it, for tests that have something to do meanwhile.
+    #[track_caller]
+    pub fn start(mut self) -> Running {
+        self.command.current_dir(&self.cwd);
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            self.command.spawn().unwrap_or_else(|error| panic!("{:?}: {error}", self.command));
+        let (mut pipe, stdin) = (child.stdin.take(), self.stdin);
         // On a thread of its own, as the program may say much before it reads. One that reads nothing closes the pipe,
         // which is no fault of the test.
         let feeder = std::thread::spawn(move || {
             pipe.as_mut().map_or(Ok(()), |pipe| pipe.write_all(&stdin)).ok();
         });
-        let output = child.wait_with_output().unwrap();
-        feeder.join().unwrap();
+        Running { child, feeder, args: self.args, cwd: self.cwd }
+    }
+}
+
+/// A run under way.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    feeder: JoinHandle<()>,
+    args: Vec<OsString>,
+    cwd: PathBuf,
+}
+
+impl Running {
+    /// Sends a signal by its short name, such as `INT`.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn signal(&self, name: &str) {
+        #[expect(clippy::disallowed_methods, reason = "tests run programs from outside")]
+        let mut kill = Command::new("sh");
+        let sent = kill.args(["-c", &format!("kill -{name} {}", self.child.id())]).status();
+        assert!(sent.unwrap().success(), "the signal {name} cannot be sent");
+    }
+
+    /// Reads the first line of stdout, then closes it, as `head -n 1` does.
+    #[track_caller]
+    pub fn read_one_line(&mut self) -> String {
+        let mut line = String::new();
+        let stdout = self.child.stdout.take().unwrap();
+        BufReader::with_capacity(1, stdout).read_line(&mut line).unwrap();
+        line
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub fn finish(self) -> Ran {
+        let output = self.child.wait_with_output().unwrap();
+        self.feeder.join().unwrap();
         Ran {
             code: exit_code(output.status),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            args,
-            cwd,
+            args: self.args,
+            cwd: self.cwd,
         }
-    }
-
-    /// Starts it, for tests that send signals. The three pipes are open, and `stdin` is the caller's business.
-    #[track_caller]
-    pub fn start(mut self) -> Child {
-        self.command.current_dir(&self.cwd);
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        self.command.spawn().unwrap_or_else(|error| panic!("{:?}: {error}", self.command))
     }
 }
 
@@ -207,7 +243,26 @@ impl Ran {
     }
 }
 
+/// What the only evaluator of this name found, out of a record.
+#[track_caller]
+pub fn result_of<'r>(record: &'r Value, evaluator: &str) -> &'r Value {
+    let results = record["evaluator_results"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut found = results.iter().filter(|result| result["name"] == evaluator);
+    match (found.next(), found.next()) {
+        (Some(result), None) => result,
+        _ => panic!("expected one result of `{evaluator}` in {record:#}"),
+    }
+}
+
 #[track_caller]
 fn parse(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("no JSON ({error}): {line}"))
+}
+
+/// Whether the process of this id, as a script wrote it down, still runs.
+#[cfg(target_os = "linux")]
+pub fn is_alive(pid: &str) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+    // The state follows the name, which stands in parentheses. One that is dead but not yet buried is no longer running.
+    status.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
 }

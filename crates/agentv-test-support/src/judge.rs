@@ -1,7 +1,7 @@
 //! A code judge that tells what it was given.
 
 use crate::TestContext;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// A script for `type: code_judge` that keeps its stdin and environment of each call and prints a given text.
 #[derive(Debug)]
 pub struct JudgeDump {
+    name: String,
     /// What `script:` names.
     pub script: PathBuf,
     calls: PathBuf,
@@ -37,7 +38,12 @@ impl JudgeDump {
         cx.write(format!("{name}/output"), output);
         let calls = cx.path(format!("{name}/calls"));
         fs::create_dir(&calls).unwrap();
-        Self { script: cx.script(format!("{name}/judge.sh"), SCRIPT), calls }
+        Self { name: name.to_owned(), script: cx.script(format!("{name}/judge.sh"), SCRIPT), calls }
+    }
+
+    /// An entry for a list of evaluators, under the folder's name. More keys can be set on it.
+    pub fn evaluator(&self) -> Value {
+        json!({ "name": self.name, "type": "code_judge", "script": [self.script] })
     }
 
     /// Every call, in no particular order.

@@ -15,14 +15,24 @@
     reason = "only tests use this crate, and a panic is how a test fails"
 )]
 
+mod cases;
 mod context;
 mod fake_llm;
 mod invocation;
 mod judge;
+#[cfg(unix)]
+mod meeting;
+mod suite;
 mod target;
 
+pub use cases::{GRADER, cases};
 pub use context::TestContext;
 pub use fake_llm::{Asked, FakeLlm, FakeReply};
-pub use invocation::{Invocation, Ran};
+#[cfg(target_os = "linux")]
+pub use invocation::is_alive;
+pub use invocation::{Invocation, Ran, Running, result_of};
 pub use judge::{JudgeCall, JudgeDump};
+#[cfg(unix)]
+pub use meeting::Meeting;
+pub use suite::suite;
 pub use target::{cli_target, mock_target, targets};

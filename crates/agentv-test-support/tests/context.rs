@@ -1,7 +1,7 @@
 //! The context is tested with a shell in the place of `agentv`.
 #![cfg(unix)]
 
-use agentv_test_support::TestContext;
+use agentv_test_support::{TestContext, is_alive};
 
 #[track_caller]
 fn shell(script: &str) -> (TestContext, agentv_test_support::Ran) {
@@ -72,4 +72,31 @@ fn a_target_answers_what_it_was_told_to() {
     let entry = cx.cli_target_answering("agent", "{\"text\":\"it's\"}");
     assert!(entry.contains("{OUTPUT_FILE}"), "{entry}");
     assert_eq!(cx.read(".answers/agent"), "{\"text\":\"it's\"}");
+}
+
+#[test]
+fn children_wait_until_they_are_let_go() {
+    let cx = TestContext::new("/bin/sh");
+    let mut meeting = cx.meeting("meeting");
+    let script = format!("{}; echo gone > gone", meeting.attend("somebody"));
+    let running = cx.agentv(["-c", &script]).start();
+    assert_eq!(meeting.next(), "somebody");
+    assert!(!cx.path("gone").exists());
+    meeting.let_go(1);
+    running.finish().success();
+    assert_eq!(cx.read("gone"), "gone\n");
+}
+
+#[test]
+fn a_run_can_be_given_a_signal_and_cut_off() {
+    let cx = TestContext::new("/bin/sh");
+    let meeting = cx.meeting("meeting");
+    let script = format!("echo $$ > pid; echo first; {}", meeting.attend("there"));
+    let mut running = cx.agentv(["-c", &script]).start();
+    assert_eq!(running.read_one_line(), "first\n");
+    assert_eq!(meeting.next(), "there");
+    assert!(is_alive(&cx.read("pid")));
+    running.signal("TERM");
+    running.finish().code(143);
+    assert!(!is_alive(&cx.read("pid")));
 }

@@ -24,7 +24,7 @@ pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use result::{
     EvaluatorFailure, EvaluatorResult, FailureKind, ProviderRequest, ResultRecord, Status, Usage,
-    VerdictWord,
+    VerdictWord, Vote,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 

@@ -115,6 +115,28 @@ pub struct EvaluatorResult {
     /// What the grading cost, apart from the candidate's own cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What each judge of a panel said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub votes: Option<Vec<Vote>>,
+    /// The highest vote less the lowest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+}
+
+/// One judge of a panel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct Vote {
+    pub target: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<VerdictWord>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// Why this judge has no vote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<EvaluatorFailure>,
 }
 
 /// Why a grading went wrong.

@@ -30,8 +30,16 @@ pub(super) struct EvaluatorKeys {
     /// Its share in the mean of the case; 1 if absent, and 0 takes it out.
     #[schemars(range(min = 0))]
     weight: Option<f64>,
-    /// Whether the case fails when this evaluator is not met, whatever the mean.
-    required: Option<bool>,
+    /// Whether the case fails when this evaluator is not met, whatever the mean. `true`: it must reach `pass_score`. A
+    /// number from 0 to 1: it must reach that score.
+    required: Option<Required>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+pub(super) enum Required {
+    PassScore(bool),
+    Score(#[schemars(range(min = 0, max = 1))] f64),
 }
 
 /// A suite: cases, and what they have in common.

@@ -166,12 +166,13 @@ impl<'a, 't> Fields<'a, 't> {
         let node = self.needed(keys)?;
         let text: String = self.read(keys[0], node)?;
         let owner = &self.owner;
-        let (problem, help) = match variable_reference(&text) {
+        let (code, problem, help) = match variable_reference(&text) {
             None if !text.trim().is_empty() => return Some(text),
-            None => (format!("`{}` of {owner} must not be empty", keys[0]), None),
+            None => ("config::empty", format!("`{}` of {owner} must not be empty", keys[0]), None),
             Some(name) => match self.env.require(name) {
                 Ok(value) => return Some(value.to_owned()),
                 Err(error) => (
+                    "config::env",
                     format!(
                         "environment variable `{name}`, required for `{}` of {owner}, {error}",
                         keys[0]
@@ -180,7 +181,7 @@ impl<'a, 't> Fields<'a, 't> {
                 ),
             },
         };
-        let note = self.notes.error("config::env", Some(node.span), problem).costs(self.cost);
+        let note = self.notes.error(code, Some(node.span), problem).costs(self.cost);
         note.help = help;
         None
     }

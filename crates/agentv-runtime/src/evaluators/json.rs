@@ -6,11 +6,16 @@ use serde_json::{Deserializer, Value};
 
 /// The first JSON object: the whole text, else a fenced block, else the first piece of the text that really parses.
 pub fn first_object(text: &str) -> Option<Object> {
+    first_object_where(text, |_| true)
+}
+
+/// The first JSON object that is what was asked for, looked for in the same places.
+pub fn first_object_where(text: &str, fits: impl Fn(&Object) -> bool) -> Option<Object> {
     let text = text.trim_start_matches('\u{feff}');
-    let whole = |text: &str| serde_json::from_str(text).ok();
+    let whole = |text: &str| serde_json::from_str(text).ok().filter(&fits);
     whole(text)
         .or_else(|| fenced(text).into_iter().find_map(whole))
-        .or_else(|| embedded(text, opens_object))
+        .or_else(|| embedded(text, opens_object, &fits))
 }
 
 /// The first JSON object or list, looked for in the same places. In prose a list counts only if it is one of objects:
@@ -24,7 +29,7 @@ pub fn first_value(text: &str) -> Option<Value> {
     };
     whole(text)
         .or_else(|| fenced(text).into_iter().find_map(whole))
-        .or_else(|| embedded(text, opens_object_or_list_of_them))
+        .or_else(|| embedded(text, opens_object_or_list_of_them, |_| true))
 }
 
 /// An empty pair of braces in prose or code says nothing.
@@ -61,11 +66,16 @@ fn fenced(text: &str) -> Vec<&str> {
 /// This is not quadratic, whatever the text. Each place from which the parser reads past some point is a brace that it holds
 /// for open there, and it refuses to have more than 128 of them open (twice that over all, where quotes can be read in two
 /// ways).
-fn embedded<T: DeserializeOwned>(text: &str, may_begin: impl Fn(&str) -> bool) -> Option<T> {
+fn embedded<T: DeserializeOwned>(
+    text: &str,
+    may_begin: impl Fn(&str) -> bool,
+    fits: impl Fn(&T) -> bool,
+) -> Option<T> {
     let places = text.match_indices(['{', '[']).map(|(at, _)| &text[at..]);
     places
         .filter(|rest| may_begin(rest))
-        .find_map(|rest| Deserializer::from_str(rest).into_iter().next()?.ok())
+        .filter_map(|rest| Deserializer::from_str(rest).into_iter().next()?.ok())
+        .find(|value| fits(value))
 }
 
 #[cfg(test)]

@@ -1,22 +1,31 @@
 //! Who grades. An evaluator is one folder here and one line in [`EVALUATORS`].
 
 pub mod code_judge;
+pub mod composite;
 pub mod field_accuracy;
 pub mod limit;
+pub mod llm_judge;
 pub mod text;
 pub mod tool_trajectory;
 
 // Not registered: what several evaluators share.
 pub mod amount;
+mod ask;
+pub mod entry;
 mod equal;
 pub mod json;
+mod payload;
+mod reply;
+pub mod script;
 mod shown;
+mod template;
 #[cfg(test)]
 mod testing;
 
 use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
-use agentv_core::{Evaluator, EvaluatorEntry};
+use agentv_core::evaluator::{OnError, Required};
+use agentv_core::{Evaluator, EvaluatorEntry, EvaluatorName, Weight};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -24,7 +33,9 @@ use std::sync::Arc;
 
 /// The registry. Order is the order of the reference documentation.
 pub const EVALUATORS: &[EvaluatorKind] = &[
+    EvaluatorKind::of::<llm_judge::LlmJudge>(),
     EvaluatorKind::of::<code_judge::CodeJudge>(),
+    EvaluatorKind::of::<composite::Composite>(),
     EvaluatorKind::of::<tool_trajectory::ToolTrajectory>(),
     EvaluatorKind::of::<field_accuracy::FieldAccuracy>(),
     EvaluatorKind::of::<text::Contains>(),
@@ -56,6 +67,8 @@ pub struct Build<'a> {
     pub eval_dir: &'a Path,
     pub search: &'a FileSearch,
     pub processes: &'a Arc<Processes>,
+    /// What a failed grading does, unless the evaluator says otherwise.
+    pub on_error: OnError,
     /// The fingerprint of the case under construction.
     pub fingerprint: &'a mut Sha256,
 }
@@ -106,9 +119,17 @@ impl EvaluatorKind {
     }
 }
 
-/// Who grades a case that names nobody.
-pub fn default_judge(_build: &mut Build<'_>) -> Option<Arc<[EvaluatorEntry]>> {
-    None
+/// Who grades a case that names nobody: one judge with the default prompt.
+pub fn default_judge(processes: &Arc<Processes>, on_error: OnError) -> Arc<[EvaluatorEntry]> {
+    let entry = EvaluatorEntry {
+        name: EvaluatorName::from("llm_judge"),
+        kind: "llm_judge",
+        weight: Weight::ONE,
+        required: Required::No,
+        on_error,
+        evaluator: Arc::new(llm_judge::LlmJudge::default_judge(processes)),
+    };
+    Arc::from([entry])
 }
 
 /// Entries as a JSON object, for `config`.

@@ -6,7 +6,7 @@ use crate::process::Processes;
 use agentv_core::suite::Fingerprint;
 use agentv_core::{
     CallContext, Candidate, EvalCase, EvalContext, Evaluator, EvaluatorError, Log, LogLevel,
-    Provider, Score, Suite, Targets, Verdict,
+    NamedProvider, Score, Suite, Targets, Verdict,
 };
 use agentv_wire::FailureKind;
 use serde_json::Value;
@@ -116,6 +116,7 @@ impl Bench {
         let env = Env::default();
         let mut fingerprint = Sha256::new();
         let mut build = Build {
+            on_error: agentv_core::evaluator::OnError::Zero,
             eval_dir: &self.dir,
             search: &FileSearch::new(&self.dir, &self.dir, &self.dir),
             processes: &Processes::new(String::new()),
@@ -206,11 +207,11 @@ impl Log for Heard {
 struct Nobody;
 
 impl Targets for Nobody {
-    fn judge(&self) -> Result<Arc<dyn Provider>, EvaluatorError> {
+    fn judge(&self) -> Result<NamedProvider, EvaluatorError> {
         self.named("judge")
     }
 
-    fn named(&self, name: &str) -> Result<Arc<dyn Provider>, EvaluatorError> {
+    fn named(&self, name: &str) -> Result<NamedProvider, EvaluatorError> {
         Err(EvaluatorError::new(FailureKind::Provider, format!("no target `{name}`")))
     }
 

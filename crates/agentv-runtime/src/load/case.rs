@@ -4,9 +4,8 @@ use super::evaluators;
 use super::messages::Reader;
 use super::scope::{Scope, Shared, warn_of_empty_list};
 use crate::config::{Cost, Fields, Leftovers, Node, Notes};
-use crate::evaluators::{Build, default_judge};
 use agentv_core::suite::Fingerprint;
-use agentv_core::{EvalCase, EvalId, TargetName};
+use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -51,11 +50,10 @@ pub(super) fn check(
     fields.finish(Leftovers::Warn);
     let failed = fields.failed();
 
+    let mut graders = graders(execution_list.or(own_list), scope, &mut fingerprint, notes)?;
     if let Some(rubrics) = rubrics {
-        let message = "`rubrics` need an LLM judge, which this build does not have yet";
-        notes.error("evaluator::rubrics", Some(rubrics.span), message).costs(Cost::Evaluator);
+        graders = graders.after(evaluators::rubric(rubrics, scope, &mut fingerprint, notes)?);
     }
-    let graders = graders(execution_list.or(own_list), scope, &mut fingerprint, notes, node)?;
     if failed {
         return None;
     }
@@ -109,9 +107,20 @@ fn execution<'t>(fields: &mut Fields<'_, 't>) -> (Option<String>, Option<&'t Nod
 }
 
 struct Graders {
-    entries: Arc<[agentv_core::EvaluatorEntry]>,
+    entries: Arc<[EvaluatorEntry]>,
     /// Whether somebody wrote them down.
     given: bool,
+}
+
+impl Graders {
+    /// With another one before them; the default judge steps aside for it.
+    fn after(self, first: EvaluatorEntry) -> Self {
+        let others = if self.given { &*self.entries } else { &[] };
+        Self {
+            entries: std::iter::once(first).chain(others.iter().cloned()).collect(),
+            given: true,
+        }
+    }
 }
 
 /// The case's own evaluators, else the suite's, else the default judge. `None` if one cannot be built.
@@ -120,7 +129,6 @@ fn graders(
     scope: &Scope,
     fingerprint: &mut Sha256,
     notes: &mut Notes,
-    case: &Node<'_>,
 ) -> Option<Graders> {
     if let Some(list) = list {
         if list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
@@ -135,23 +143,5 @@ fn graders(
         return (!entries.is_empty())
             .then(|| Graders { entries: Arc::clone(entries), given: true });
     }
-    let mut build = Build {
-        eval_dir: &scope.suite.dir,
-        search: scope.files.search(),
-        processes: &scope.processes,
-        fingerprint,
-    };
-    let Some(judge) = default_judge(&mut build) else {
-        let span = case.get("id").map_or(case.span, |id| id.span);
-        notes
-            .error(
-                "evaluator::none",
-                Some(span),
-                "this case has no evaluators, and this build has no default judge yet",
-            )
-            .costs(Cost::Case)
-            .help("add `evaluators:` to the case, or `execution.evaluators` to the suite");
-        return None;
-    };
-    Some(Graders { entries: judge, given: false })
+    Some(Graders { entries: Arc::clone(&scope.default_judge), given: false })
 }

@@ -4,7 +4,9 @@ use super::evaluators;
 use super::files::Files;
 use super::glob::Glob;
 use crate::config::{Cost, Env, Fields, Leftovers, Node, Notes};
+use crate::evaluators::{Build, entry};
 use crate::process::Processes;
+use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
 use agentv_core::{EvaluatorEntry, Score, Suite};
 use sha2::{Digest, Sha256};
@@ -20,6 +22,10 @@ pub(super) struct Scope {
     pub processes: Arc<Processes>,
     /// The suite's evaluators, for cases that name none.
     pub evaluators: Option<Shared>,
+    /// Who grades where nobody is named.
+    pub default_judge: Arc<[EvaluatorEntry]>,
+    /// What a failed grading does, unless the evaluator says otherwise.
+    pub on_error: OnError,
     /// Which cases are wanted.
     pub selection: Option<Glob>,
 }
@@ -39,6 +45,7 @@ pub(super) struct Head {
     pub target: Option<String>,
     pub pass_score: Score,
     pub exploration_tools: Vec<String>,
+    pub on_error: OnError,
 }
 
 impl Default for Head {
@@ -48,6 +55,7 @@ impl Default for Head {
             target: None,
             pass_score: Score::ONE,
             exploration_tools: EXPLORATION_TOOLS.iter().map(|tool| (*tool).to_owned()).collect(),
+            on_error: OnError::default(),
         }
     }
 }
@@ -93,6 +101,9 @@ impl Head {
                     fields.error("suite::pass-score", "pass_score", message);
                 }
             }
+            if let Some(policy) = entry::on_error(&mut fields, OnError::default()) {
+                head.on_error = policy;
+            }
             if let Some(tools) = fields.take("exploration_tools") {
                 head.exploration_tools = tools;
             }
@@ -118,6 +129,17 @@ impl Head {
 }
 
 impl Scope {
+    /// What evaluators are given to build themselves.
+    pub(super) fn build<'a>(&'a self, fingerprint: &'a mut Sha256) -> Build<'a> {
+        Build {
+            eval_dir: &self.suite.dir,
+            search: self.files.search(),
+            processes: &self.processes,
+            on_error: self.on_error,
+            fingerprint,
+        }
+    }
+
     /// Builds the suite's own evaluators, once the rest of the scope is there.
     pub(super) fn share_evaluators(&mut self, list: Option<&Node<'_>>, notes: &mut Notes) {
         let Some(list) = list else { return };

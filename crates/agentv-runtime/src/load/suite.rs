@@ -6,6 +6,7 @@ use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
 use super::{Loader, Report, case, dotenv, jsonl, split, yaml};
 use crate::config::{Env, FileSearch, Node, Notes, Span};
+use crate::evaluators::default_judge;
 use agentv_core::{EvalCase, Suite, TargetName};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -72,6 +73,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     fn scope(&self, head: Head) -> (Scope, Option<String>) {
+        let on_error = head.on_error;
         let (suite, target) = head.into_suite(self.path);
         let scope = Scope {
             suite: Arc::new(suite),
@@ -79,6 +81,8 @@ impl Desk<'_> {
             env: self.env.clone(),
             processes: Arc::clone(&self.loader.processes),
             evaluators: None,
+            default_judge: default_judge(&self.loader.processes, on_error),
+            on_error,
             selection: self.loader.selection.clone(),
         };
         (scope, target)

@@ -2,8 +2,8 @@
 
 use rustix::process::{PidfdFlags, Signal, WaitOptions};
 use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, waitpid};
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 /// The number of a process, as `/proc` and the system calls use it.
 pub(super) type Pid = i32;
@@ -26,22 +26,23 @@ impl Process {
         parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// Whether it was started with this `NAME=value` in its environment. Not to be seen of zombies and of other users'
-    /// processes.
-    pub(super) fn has_in_environment(&self, entry: &[u8]) -> bool {
-        self.environment().is_some_and(|all| all.split(|byte| *byte == 0).any(|one| one == entry))
-    }
-
-    /// Whether its environment names this variable with another value than `entry` does.
-    pub(super) fn has_another(&self, name: &str, entry: &[u8]) -> bool {
-        let is_other = |one: &[u8]| {
-            one != entry && one.strip_prefix(name.as_bytes()).is_some_and(|v| v.starts_with(b"="))
-        };
-        self.environment().is_some_and(|all| all.split(|byte| *byte == 0).any(is_other))
-    }
-
-    fn environment(&self) -> Option<Vec<u8>> {
-        fs::read(format!("/proc/{}/environ", self.pid)).ok()
+    /// What it was started with.
+    pub(super) fn environment(&self) -> Environment {
+        let read = |what| fs::read(format!("/proc/{}/{what}", self.pid));
+        let mut has_arguments = false;
+        // A process that becomes another program has no environment for a moment, and an open file shows the program that
+        // was there when it was opened. So nothing counts as nothing only if it is seen more than once.
+        for _ in 0..4 {
+            match read("environ") {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Environment::Hidden;
+                }
+                Err(_) => return Environment::Changing,
+                Ok(all) if !all.is_empty() => return Environment::Known(all),
+                Ok(_) => has_arguments = read("cmdline").is_ok_and(|line| !line.is_empty()),
+            }
+        }
+        if has_arguments { Environment::Known(Vec::new()) } else { Environment::Changing }
     }
 
     /// Kills this very process, and not another one that got its pid since.
@@ -72,6 +73,40 @@ impl Process {
     }
 }
 
+/// The environment of a process, as far as it can be seen.
+#[derive(Debug)]
+pub(super) enum Environment {
+    Known(Vec<u8>),
+    /// The process is another user's.
+    Hidden,
+    /// The process is becoming another program, or is ending; who looks again will know. Under load that takes a while.
+    Changing,
+}
+
+impl Environment {
+    /// Whether it has this `NAME=value`.
+    pub(super) fn has(&self, entry: &[u8]) -> bool {
+        self.entries().any(|one| one == entry)
+    }
+
+    /// Whether it has this variable with another value than `entry` says.
+    pub(super) fn has_another(&self, name: &str, entry: &[u8]) -> bool {
+        let names_it = |one: &[u8]| {
+            one.strip_prefix(name.as_bytes()).is_some_and(|value| value.starts_with(b"="))
+        };
+        self.entries().any(|one| one != entry && names_it(one))
+    }
+
+    pub(super) fn is_changing(&self) -> bool {
+        matches!(self, Self::Changing)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &[u8]> {
+        let all = if let Self::Known(all) = self { all.as_slice() } else { &[] };
+        all.split(|byte| *byte == 0)
+    }
+}
+
 /// Our own pid.
 pub(super) fn own_pid() -> Pid {
     rustix::process::getpid().as_raw_nonzero().get()
@@ -96,14 +131,20 @@ pub(super) fn all() -> Vec<Process> {
 /// tokio's workers keep their own children, so this list is short and reading it costs microseconds.
 pub(super) fn adopted() -> Vec<Process> {
     let own = own_pid();
-    match fs::read_to_string(format!("/proc/self/task/{own}/children")) {
-        Ok(children) => children
-            .split_ascii_whitespace()
-            .filter_map(|pid| Process::of(pid.parse().ok()?))
-            .collect(),
+    let path = format!("/proc/self/task/{own}/children");
+    let Ok(mut children) = fs::read_to_string(&path) else {
         // The kernel was built without this file.
-        Err(_) => all().into_iter().filter(|process| process.parent == own).collect(),
+        return all().into_iter().filter(|process| process.parent == own).collect();
+    };
+    // The kernel may leave out a child when another one goes while it makes the list; an empty list is sure.
+    for _ in 0..5 {
+        let again = if children.is_empty() { break } else { fs::read_to_string(&path) };
+        match again {
+            Ok(again) if again != children => children = again,
+            _ => break,
+        }
     }
+    children.split_ascii_whitespace().filter_map(|pid| Process::of(pid.parse().ok()?)).collect()
 }
 
 /// The fields of `/proc/<pid>/stat`. The name, in brackets, may hold spaces and brackets itself.
@@ -140,6 +181,8 @@ mod tests {
         let own = Process::of(own_pid()).unwrap();
         assert!(all().contains(&own));
         assert!(!own.is_zombie);
-        assert!(own.has_in_environment(b"PATH=".as_slice()) || own.has_another("PATH", b""));
+        let environment = own.environment();
+        assert!(environment.has_another("PATH", b"PATH=nowhere"));
+        assert!(!environment.has(b"PATH=nowhere") && !environment.is_changing());
     }
 }

@@ -1,7 +1,7 @@
 //! Spawn, pump three pipes, time out, cancel, reap.
 
 use super::output::{Capture, Captured};
-use super::tree::{self, Tree};
+use super::tree::{self, Tree, Turn};
 use super::{Command, Ended, Gentle, Output, Stdin};
 use rustix::process::Signal;
 use std::io;
@@ -42,11 +42,12 @@ pub enum RunError {
 pub struct Processes {
     run_id: String,
     calls: AtomicU64,
+    turn: Arc<Turn>,
 }
 
 impl Processes {
     pub fn new(run_id: String) -> Arc<Self> {
-        Arc::new(Self { run_id, calls: AtomicU64::new(0) })
+        Arc::new(Self { run_id, calls: AtomicU64::new(0), turn: Arc::default() })
     }
 
     /// Runs a program to its end. Whatever way this ends, by a drop too, nothing that the program started is left.
@@ -91,7 +92,7 @@ impl Processes {
     /// Ends everything that carries this run's id, and orphans that carry none. For the end of a run, when no call is
     /// under way, and for the leftovers of a run that was killed; it may take seconds if something does not die.
     pub fn end_leftovers(&self) {
-        tree::end_run(&self.run_id);
+        tree::end_run(&self.run_id, &self.turn);
     }
 
     fn start(&self, command: Command) -> io::Result<Running> {
@@ -104,7 +105,7 @@ impl Processes {
         Ok(Running {
             pipes: Pipes::of(&mut child, command.stdin, command.output_cap),
             child,
-            tree: Tree::new(leader, &call_id),
+            tree: Tree::new(leader, &call_id, Arc::clone(&self.turn)),
             gentle: command.gentle,
             is_over: false,
         })

@@ -284,6 +284,35 @@ async fn descendants_of_an_orphan_go_with_it() {
     check_gone(&pids(&dir));
 }
 
+/// The pids of what carries this call's or run's `NAME=value`.
+#[cfg(target_os = "linux")]
+fn carriers(entry: &str) -> Vec<i32> {
+    let all = procfs::all().into_iter();
+    all.filter(|process| process.environment().has(entry.as_bytes())).map(|it| it.pid).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn orphans_that_fork_and_exec_while_they_are_looked_for_are_ended() {
+    become_subreaper().unwrap();
+    let run_id = format!("busy-{}", std::process::id());
+    let (processes, dir) = (Processes::new(run_id.clone()), dir());
+    let script = "setsid setsid setsid nohup env sleep 300 >/dev/null 2>&1 &";
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let (processes, command) = (Arc::clone(&processes), sh(script, &dir));
+        calls.spawn(async move {
+            for _ in 0..8 {
+                processes.run(command.clone(), &CancellationToken::new()).await.unwrap();
+            }
+        });
+    }
+    calls.join_all().await;
+    let left = carriers(&format!("AGENTV_RUN_ID={run_id}"));
+    processes.end_leftovers();
+    assert!(left.is_empty(), "{left:?}");
+}
+
 #[tokio::test]
 async fn a_background_child_that_holds_the_pipes_does_not_hold_us() {
     let dir = dir();

@@ -1,11 +1,12 @@
 //! All that one call started, found and ended.
 
 #[cfg(target_os = "linux")]
-use super::procfs::{self, Process};
+use super::procfs::{self, Environment, Process};
 #[cfg(target_os = "linux")]
 use agentv_wire::env;
 use rustix::process::{Pid, Signal};
 use rustix::process::{kill_process_group, test_kill_process_group};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use std::{io, iter};
 
@@ -22,11 +23,24 @@ pub fn become_subreaper() -> io::Result<()> {
     Ok(())
 }
 
+/// One call at a time looks through the orphans. A message would not do: a zombie that another call takes away between two
+/// looks at it takes along the hint that its children have come to us. Held for microseconds, never over an await.
+#[derive(Debug, Default)]
+pub(super) struct Turn(Mutex<()>);
+
+impl Turn {
+    fn take(&self) -> MutexGuard<'_, ()> {
+        // There is nothing behind the lock that a panic could have left half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// The processes of one call: the one that we started, its group, and what carries the call's id.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// The process that we started, which is also the number of its group.
     leader: Pid,
+    turn: Arc<Turn>,
     /// Its status was taken, so its pid may be somebody else's by now. That of its group is not while it has members.
     leader_is_reaped: bool,
     /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
@@ -42,7 +56,7 @@ pub(super) struct Tree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
     Gone,
-    /// Something was there and was killed; look again.
+    /// Something was there and was killed, or cannot be told yet; look again.
     Busy,
 }
 
@@ -51,9 +65,10 @@ impl Tree {
         not(target_os = "linux"),
         expect(unused_variables, reason = "only /proc shows marks")
     )]
-    pub(super) fn new(leader: Pid, call_id: &str) -> Self {
+    pub(super) fn new(leader: Pid, call_id: &str, turn: Arc<Turn>) -> Self {
         Self {
             leader,
+            turn,
             leader_is_reaped: false,
             #[cfg(target_os = "linux")]
             mark: mark(env::CALL_ID, call_id),
@@ -73,6 +88,7 @@ impl Tree {
 
     /// Whether the leader's group has nobody left in it. Zombies that came to us are taken away first.
     pub(super) fn group_is_gone(&self) -> bool {
+        let _turn = self.turn.take();
         #[cfg(target_os = "linux")]
         reap_adopted();
         test_kill_process_group(self.leader).is_err()
@@ -81,7 +97,7 @@ impl Tree {
     /// Kills until nothing is left, or until it is clear that something cannot be killed.
     pub(super) async fn end(&mut self) {
         for pause in pauses(KILL_LIMIT) {
-            if self.kill_round() == Round::Gone {
+            if self.take_turn() == Round::Gone {
                 return;
             }
             tokio::time::sleep(pause).await;
@@ -91,11 +107,17 @@ impl Tree {
     /// The same without waiting for anybody, for the moment when a call is dropped. Holds up its thread for milliseconds.
     pub(super) fn end_now(&mut self) {
         for pause in pauses(DROP_LIMIT) {
-            if self.kill_round() == Round::Gone {
+            if self.take_turn() == Round::Gone {
                 return;
             }
             std::thread::sleep(pause);
         }
+    }
+
+    fn take_turn(&mut self) -> Round {
+        let turn = Arc::clone(&self.turn);
+        let _turn = turn.take();
+        self.kill_round()
     }
 }
 
@@ -125,15 +147,19 @@ impl Tree {
 
     /// Whether a call whose leader has ended left somebody behind. Nearly free: it is asked after every call.
     pub(super) fn has_leftovers(&self) -> bool {
+        let _turn = self.turn.take();
         let orphans = reap_adopted();
-        orphans.iter().any(|process| process.has_in_environment(&self.mark))
-            || test_kill_process_group(self.leader).is_ok()
+        let may_be_ours = |process: &Process| {
+            let environment = process.environment();
+            environment.has(&self.mark) || environment.is_changing()
+        };
+        orphans.iter().any(may_be_ours) || test_kill_process_group(self.leader).is_ok()
     }
 
     fn kill_round(&mut self) -> Round {
         let leader = self.unreaped_leader();
-        let mut left = Round::Gone;
-        for process in self.members() {
+        let (members, mut left) = self.members();
+        for process in members {
             // The leader's status is tokio's to take.
             let is_gone = process.is_zombie && (Some(process.pid) == leader || is_reaped(&process));
             if !is_gone {
@@ -144,17 +170,26 @@ impl Tree {
         left
     }
 
-    fn members(&mut self) -> Vec<Process> {
-        let leader = self.unreaped_leader();
+    /// Everybody who belongs to the call, and whether there is somebody of whom that cannot be said yet.
+    fn members(&mut self) -> (Vec<Process>, Round) {
+        let (leader, own) = (self.unreaped_leader(), procfs::own_pid());
         let group = self.leader.as_raw_nonzero().get();
+        let mut doubt = Round::Gone;
         let members = with_descendants(&procfs::all(), |process| {
-            Some(process.pid) == leader
+            let is_known = Some(process.pid) == leader
                 || process.group == group
-                || self.seen.contains(&(process.pid, process.start))
-                || process.has_in_environment(&self.mark)
+                || self.seen.contains(&(process.pid, process.start));
+            if is_known {
+                return true;
+            }
+            let environment = process.environment();
+            if process.parent == own && is_unclear(process, &environment) {
+                doubt = Round::Busy;
+            }
+            environment.has(&self.mark)
         });
         self.seen = members.iter().map(|process| (process.pid, process.start)).collect();
-        members
+        (members, doubt)
     }
 
     fn unreaped_leader(&self) -> Option<procfs::Pid> {
@@ -181,34 +216,44 @@ impl Tree {
 
 /// Ends whatever carries this run's id, and orphans of ours that carry no id at all.
 #[cfg(target_os = "linux")]
-pub(super) fn end_run(run_id: &str) {
+pub(super) fn end_run(run_id: &str, turn: &Turn) {
     let mark = mark(env::RUN_ID, run_id);
     for pause in pauses(KILL_LIMIT) {
-        let mut left = Round::Gone;
-        let all = procfs::all();
-        let own = procfs::own_pid();
-        let members = with_descendants(&all, |process| {
-            process.has_in_environment(&mark)
-                || (process.parent == own && !process.has_another(env::RUN_ID, &mark))
-        });
-        for process in members {
-            // A direct child's status is tokio's to take, whether or not somebody still asks tokio for it.
-            let is_gone = process.is_zombie && (may_be_tokios(&process) || is_reaped(&process));
-            if !is_gone {
-                process.kill();
-                left = Round::Busy;
-            }
-        }
-        if left == Round::Gone {
+        if run_round(&mark, turn) == Round::Gone {
             return;
         }
         std::thread::sleep(pause);
     }
 }
 
+#[cfg(target_os = "linux")]
+fn run_round(mark: &[u8], turn: &Turn) -> Round {
+    let _turn = turn.take();
+    let own = procfs::own_pid();
+    let mut left = Round::Gone;
+    let members = with_descendants(&procfs::all(), |process| {
+        let environment = process.environment();
+        let is_child = process.parent == own;
+        if is_child && is_unclear(process, &environment) {
+            left = Round::Busy;
+            return false;
+        }
+        environment.has(mark) || (is_child && !environment.has_another(env::RUN_ID, mark))
+    });
+    for process in members {
+        // A direct child's status is tokio's to take, whether or not somebody still asks tokio for it.
+        let is_gone = process.is_zombie && (may_be_tokios(&process) || is_reaped(&process));
+        if !is_gone {
+            process.kill();
+            left = Round::Busy;
+        }
+    }
+    left
+}
+
 /// Without `/proc` there is no finding them; each call ended its own group.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn end_run(_run_id: &str) {}
+pub(super) fn end_run(_run_id: &str, _turn: &Turn) {}
 
 #[cfg(target_os = "linux")]
 fn mark(name: &str, value: &str) -> Vec<u8> {
@@ -217,7 +262,7 @@ fn mark(name: &str, value: &str) -> Vec<u8> {
 
 /// The chosen ones and all that they started; never ourselves.
 #[cfg(target_os = "linux")]
-fn with_descendants(all: &[Process], is_root: impl Fn(&Process) -> bool) -> Vec<Process> {
+fn with_descendants(all: &[Process], mut is_root: impl FnMut(&Process) -> bool) -> Vec<Process> {
     let own = procfs::own_pid();
     let (mut found, mut rest): (Vec<Process>, Vec<Process>) =
         all.iter().filter(|process| process.pid != own).partition(|process| is_root(process));
@@ -232,17 +277,31 @@ fn with_descendants(all: &[Process], is_root: impl Fn(&Process) -> bool) -> Vec<
     found
 }
 
+/// Whether it cannot be said yet to whom this child of ours belongs. If it is an orphan that has just ended, its own
+/// children come to us only now, and the look at hand may have missed them.
+#[cfg(target_os = "linux")]
+fn is_unclear(child: &Process, environment: &Environment) -> bool {
+    if child.is_zombie {
+        return !may_be_tokios(child) && child.reap();
+    }
+    environment.is_changing()
+}
+
 /// Takes the status of orphans that came to us and have ended; returns those that live.
 #[cfg(target_os = "linux")]
 fn reap_adopted() -> Vec<Process> {
-    let mut adopted = procfs::adopted();
-    adopted.retain(|process| {
-        if process.is_zombie && !may_be_tokios(process) {
-            process.reap();
+    let mut living = Vec::new();
+    // The children of one that has ended may have come to us after the list was made, so it is made again; a bound is only
+    // for a stream of orphans that never stops.
+    for _ in 0..100 {
+        let adopted = procfs::adopted().into_iter();
+        let (zombies, others): (Vec<_>, Vec<_>) = adopted.partition(|process| process.is_zombie);
+        living = others;
+        if zombies.iter().filter(|zombie| !may_be_tokios(zombie) && zombie.reap()).count() == 0 {
+            break;
         }
-        !process.is_zombie
-    });
-    adopted
+    }
+    living
 }
 
 /// Whether a zombie does not keep its pid any longer, or is none of our children.

@@ -1,13 +1,10 @@
 //! Asks, and asks again when the answer took too long. Each attempt has its own deadline.
 
 use super::case::CaseContext;
+use crate::deadline;
 use agentv_core::{CallContext, ProviderError, Request, Response};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio_util::sync::CancellationToken;
-
-/// How long a provider may take to end after it was told to; it stops its children in that time.
-const GRACE: Duration = Duration::from_secs(10);
 
 /// What came of asking.
 pub(super) struct Answer {
@@ -51,23 +48,5 @@ async fn once(request: &Request, cx: &CaseContext<'_>) -> Result<Response, Provi
         provider.prepare(&call).await?;
         provider.invoke(request, &call).await
     };
-    within(cx.settings.agent_timeout, answering, &call.cancel, "the target").await
-}
-
-/// Waits for an answer, but not for longer than `limit`. Told to stop, a provider ends what it started; whatever it then
-/// says is too late.
-pub(super) async fn within<T>(
-    limit: Option<Duration>,
-    answering: impl Future<Output = Result<T, ProviderError>>,
-    cancel: &CancellationToken,
-    who: &str,
-) -> Result<T, ProviderError> {
-    let Some(limit) = limit else { return answering.await };
-    let mut answering = std::pin::pin!(answering);
-    if let Ok(outcome) = tokio::time::timeout(limit, &mut answering).await {
-        return outcome;
-    }
-    cancel.cancel();
-    let _ = tokio::time::timeout(GRACE, answering).await;
-    Err(ProviderError::timed_out(who, limit))
+    deadline::within(cx.settings.agent_timeout, answering, &call.cancel, "the target").await
 }

@@ -1,7 +1,8 @@
 //! One call for all cases of a lane, where the target asks for it and the provider can.
 
+use super::RunSettings;
 use super::lane::Lane;
-use super::{RunSettings, attempt};
+use crate::deadline;
 use crate::load::SourceError;
 use agentv_core::{CallContext, Log, Response, prompt};
 use std::collections::HashMap;
@@ -49,7 +50,7 @@ pub(super) async fn ask(
     // The limit is per case; a batch may take as long as its cases one after the other.
     let cases = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(cases));
-    let outcome = attempt::within(limit, asking, &call.cancel, "the batch").await;
+    let outcome = deadline::within(limit, asking, &call.cancel, "the batch").await;
     match outcome {
         Ok(responses) if responses.len() == ordinals.len() => {
             Ok(ordinals.into_iter().zip(responses).collect())

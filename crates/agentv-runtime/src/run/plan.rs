@@ -6,7 +6,7 @@ use crate::config::{Note, Notes, suggestion};
 use crate::load::LoadedSuite;
 use crate::providers::mock::{DryRunDelay, Mock};
 use crate::target::{Judge, JudgeTargets, TargetBook};
-use agentv_core::{Provider, TargetName};
+use agentv_core::{NamedProvider, Provider, TargetName};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -109,20 +109,20 @@ fn lane_target(
     let spec = book.file.find(name.as_str()).ok_or_else(Vec::new)?;
     if let Some(delay) = choice.dry_run {
         let provider: Arc<dyn Provider> = Arc::new(Mock::dry_run(delay));
-        let judges =
-            JudgeTargets { book: Arc::clone(book), judge: Judge::Own(Arc::clone(&provider)) };
+        let name = TargetName::from(format!("{name}-dry-run"));
+        let own = NamedProvider { name: name.clone(), provider: Arc::clone(&provider) };
         return Ok(LaneTarget {
-            name: TargetName::from(format!("{name}-dry-run")),
-            label: format!("{name} [provider=mock (dry-run)]").into(),
+            label: format!("{} [provider=mock (dry-run)]", spec.name).into(),
+            name,
             provider,
             batching: false,
-            judges,
+            judges: JudgeTargets { book: Arc::clone(book), judge: Judge::Own(own) },
         });
     }
     let provider = book.provider(name).map_err(|_| spec.obstacles.clone())?;
     let judge = match &spec.judge_target {
         Some(judge) => Judge::Named(judge.clone()),
-        None => Judge::Own(Arc::clone(&provider)),
+        None => Judge::Own(NamedProvider { name: name.clone(), provider: Arc::clone(&provider) }),
     };
     Ok(LaneTarget {
         name: name.clone(),

@@ -3,7 +3,7 @@
 use super::{LimitBook, Target};
 use crate::load::TargetsFile;
 use crate::providers::Deps;
-use agentv_core::{EvaluatorError, Provider, TargetName, Targets};
+use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
 use agentv_wire::FailureKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -85,20 +85,23 @@ pub enum Judge {
     /// The target's `judge_target`.
     Named(TargetName),
     /// The target itself, since it names no judge.
-    Own(Arc<dyn Provider>),
+    Own(NamedProvider),
 }
 
 impl Targets for JudgeTargets {
-    fn judge(&self) -> Result<Arc<dyn Provider>, EvaluatorError> {
+    fn judge(&self) -> Result<NamedProvider, EvaluatorError> {
         match &self.judge {
             Judge::Named(name) => self.named(name.as_str()),
-            Judge::Own(provider) => Ok(Arc::clone(provider)),
+            Judge::Own(own) => Ok(own.clone()),
         }
     }
 
-    fn named(&self, name: &str) -> Result<Arc<dyn Provider>, EvaluatorError> {
-        let provider = self.book.provider(&TargetName::from(name));
-        provider.map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))
+    fn named(&self, name: &str) -> Result<NamedProvider, EvaluatorError> {
+        let name = TargetName::from(name);
+        let provider = self.book.provider(&name);
+        let provider = provider
+            .map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))?;
+        Ok(NamedProvider { name, provider })
     }
 
     fn names(&self) -> Vec<&str> {

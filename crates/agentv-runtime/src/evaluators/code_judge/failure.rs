@@ -71,8 +71,8 @@ impl Failure {
             | Self::NoScore { .. }
             | Self::Details { .. } => FailureKind::Parse,
         };
-        let miss = Some(format!("Code evaluator failed: {self}"));
-        EvaluatorError { miss, ..EvaluatorError::new(kind, self.to_string()) }
+        let misses = Some(vec![format!("Code evaluator failed: {self}")]);
+        EvaluatorError { misses, ..EvaluatorError::new(kind, self.to_string()) }
     }
 }
 

@@ -11,16 +11,13 @@
 //! `score` is needed, and logs to stderr. Whatever else it does is a failed grading with score 0 and a message.
 
 mod failure;
-mod payload;
-mod script;
 mod verdict;
 
 #[cfg(test)]
 mod tests;
 
-pub use script::Script;
-
-use super::{Build, FromConfig};
+use super::script::Script;
+use super::{Build, FromConfig, payload};
 use crate::config::{Cost, Env, Fields, Kind};
 use crate::process::{Command, Gentle, Output, Processes, Stdin};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, Verdict};
@@ -156,7 +153,7 @@ impl Evaluator for CodeJudge {
 
 impl CodeJudge {
     async fn grade(&self, cx: &EvalContext<'_>) -> Result<Verdict, Failure> {
-        let stdin = payload::text(cx, self.handed_on.as_ref())?;
+        let stdin = payload::text(cx, self.handed_on.as_ref()).map_err(Failure::Payload)?;
         let output = self.run(stdin, cx).await?;
         if !output.ended.is_success() {
             return Err(Failure::exited(&output));

@@ -3,7 +3,9 @@
 use super::*;
 use crate::config::{Entry, FileSearch, Node, Note, Notes, Span};
 use agentv_core::suite::{Attachment, Content, Fingerprint, InputMessage, Part, Role};
-use agentv_core::{CallContext, Candidate, EvalCase, Provider, Response, Score, Suite, Targets};
+use agentv_core::{
+    CallContext, Candidate, EvalCase, NamedProvider, Response, Score, Suite, Targets,
+};
 use agentv_wire::FailureKind;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -53,6 +55,7 @@ impl Bench {
         let mut fingerprint = Sha256::new();
         let processes = Processes::new(format!("judge-{}-{:p}", std::process::id(), self));
         let mut build = Build {
+            on_error: agentv_core::evaluator::OnError::Zero,
             eval_dir: dir,
             search: &search,
             processes: &processes,
@@ -93,11 +96,11 @@ impl Bench {
 struct Nobody;
 
 impl Targets for Nobody {
-    fn judge(&self) -> Result<Arc<dyn Provider>, EvaluatorError> {
+    fn judge(&self) -> Result<NamedProvider, EvaluatorError> {
         Err(EvaluatorError::new(FailureKind::Provider, "nobody"))
     }
 
-    fn named(&self, _name: &str) -> Result<Arc<dyn Provider>, EvaluatorError> {
+    fn named(&self, _name: &str) -> Result<NamedProvider, EvaluatorError> {
         self.judge()
     }
 
@@ -286,7 +289,7 @@ fn check_failure(
     let error = outcome.unwrap_err();
     assert_eq!(error.kind, kind, "{error}");
     assert!(error.message.starts_with(start), "{error}");
-    assert_eq!(error.miss, Some(format!("Code evaluator failed: {}", error.message)));
+    assert_eq!(error.misses, Some(vec![format!("Code evaluator failed: {}", error.message)]));
     let request = error.request.unwrap();
     assert_eq!(request["error"], json!(error.message));
     assert!(request["script"].is_string() || request["script"].is_array());

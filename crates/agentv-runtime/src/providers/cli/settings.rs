@@ -8,7 +8,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-/// `provider: cli`
+/// `provider: cli`: any command. The answer is what it writes to `{OUTPUT_FILE}` if its template names that, else what it
+/// prints.
+///
+/// An answer is plain text, or a JSON object with `text` or `output_messages` and, if known, `token_usage`, `cost_usd` and
+/// `duration_ms`. Still read, but deprecated: `trace`, a list of events, and `trace_ref`, the path of a file with one; the
+/// `tool_calls` of `output_messages` say more.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CliSettings {
     /// The command, for `/bin/sh -c`. Also called `command`. May be `${{ VARIABLE }}` as a whole.

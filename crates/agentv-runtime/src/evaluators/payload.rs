@@ -1,13 +1,12 @@
-//! What a script reads.
+//! What a script that grades, or writes a prompt, reads on stdin.
 
-use super::failure::Failure;
 use agentv_core::EvalContext;
 use agentv_core::suite::Attachment;
 use agentv_wire::{CodeJudgePayload, Object};
 
 /// One JSON object, over several lines so that a person can read it too.
-pub(super) fn text(cx: &EvalContext<'_>, config: Option<&Object>) -> Result<String, Failure> {
-    agentv_wire::number::to_string_pretty(&payload(cx, config)).map_err(Failure::Payload)
+pub(super) fn text(cx: &EvalContext<'_>, config: Option<&Object>) -> serde_json::Result<String> {
+    agentv_wire::number::to_string_pretty(&payload(cx, config))
 }
 
 fn payload(cx: &EvalContext<'_>, config: Option<&Object>) -> CodeJudgePayload {

@@ -1,0 +1,23 @@
+//! One test per scenario of the specification, against the real program. A test's name starts with the scenario's
+//! numbers, as the fact sheet counts them; twins of the two editions share a test.
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"
+)]
+
+mod cli_target;
+mod grading;
+mod judges;
+mod loading;
+mod running;
+mod traces;
+mod trajectory;
+
+use agentv_test_support::TestContext;
+
+/// An empty repository with the program that this build made.
+#[track_caller]
+fn context() -> TestContext {
+    TestContext::new(env!("CARGO_BIN_EXE_agentv"))
+}

@@ -1,0 +1,221 @@
+//! Members' verdicts → one verdict: by weights, by a script, or by a model.
+
+use crate::config::Env;
+use crate::evaluators::ask::{Question, ask};
+use crate::evaluators::{reply, template};
+use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
+use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How members become one.
+#[derive(Debug)]
+pub(super) enum Aggregator {
+    WeightedAverage { weights: BTreeMap<String, Weight> },
+    Code(Code),
+    Model { prompt: Option<String>, target: Option<String> },
+}
+
+/// A script that decides.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub script: String,
+    pub cwd: PathBuf,
+    pub time_limit: Option<Duration>,
+    pub env: Env,
+    pub processes: Arc<Processes>,
+}
+
+/// How much a script may print.
+const OUTPUT_CAP: usize = 10 << 20;
+
+/// The prompt of models that are given none.
+const DEFAULT_PROMPT: &str = "\
+Several evaluators graded the same answer. Weigh their results and decide on one score and a short reason.
+
+[[ ## evaluator_results ## ]]
+{{EVALUATOR_RESULTS_JSON}}";
+
+impl Aggregator {
+    pub(super) async fn aggregate(
+        &self,
+        members: &[&EvaluatorResult],
+        cx: &EvalContext<'_>,
+    ) -> Result<Verdict, EvaluatorError> {
+        match self {
+            Self::WeightedAverage { weights } => Ok(weighted(members, weights)),
+            Self::Code(code) => Ok(code.aggregate(members, cx).await),
+            Self::Model { prompt, target } => {
+                by_model(prompt.as_deref(), target.as_deref(), members, cx).await
+            }
+        }
+    }
+
+    /// The members as the record shows them: with the weights that counted, where weights count.
+    pub(super) fn shown(&self, mut members: Vec<EvaluatorResult>) -> Vec<EvaluatorResult> {
+        if let Self::WeightedAverage { weights } = self {
+            for member in &mut members {
+                let excluded = member.weight == 0.0 && member.error.is_some();
+                let weight = weights.get(&member.name).copied().unwrap_or(Weight::ONE);
+                member.weight = if excluded { 0.0 } else { weight.value() };
+            }
+        }
+        members
+    }
+}
+
+impl Code {
+    async fn aggregate(&self, members: &[&EvaluatorResult], cx: &EvalContext<'_>) -> Verdict {
+        let mut request = json!({ "aggregator": "code_judge", "script": self.script });
+        match self.run(members, cx).await {
+            Ok(verdict) => Verdict { request: Some(request), ..verdict },
+            Err(reason) => {
+                request["error"] = json!(reason);
+                let miss =
+                    Verdict::miss(format!("Code aggregator failed: {reason}")).because(reason);
+                Verdict { request: Some(request), ..miss }
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        members: &[&EvaluatorResult],
+        cx: &EvalContext<'_>,
+    ) -> Result<Verdict, String> {
+        let Self { script, cwd, time_limit, env, processes } = self;
+        let stdin = number::to_string_pretty(&json!({ "results": results(members) }))
+            .map_err(|error| error.to_string())?;
+        let command = Command {
+            argv: Command::shell(script),
+            cwd: cwd.clone(),
+            env: env.added().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            unset: Vec::new(),
+            stdin: Stdin::Bytes(stdin.into_bytes()),
+            time_limit: time_limit.or(cx.call.time_limit),
+            output_cap: OUTPUT_CAP,
+            gentle: Gentle::Kill,
+        };
+        let output =
+            processes.run(command, &cx.call.cancel).await.map_err(|error| match error {
+                RunError::TimedOut { after, .. } => {
+                    format!("timed out after {}ms", after.as_millis())
+                }
+                RunError::Spawn { program, source } => format!("cannot run `{program}`: {source}"),
+                RunError::Cancelled => "the run was stopped".to_owned(),
+            })?;
+        if !output.ended.is_success() {
+            return Err(format!("the script failed: {}", output.stderr.tail(2000)));
+        }
+        let text = output.stdout.text_lossy();
+        printed(text.trim()).ok_or_else(|| {
+            format!(
+                "print one JSON object such as `{{\"score\": 0.5}}`; the script printed: {}",
+                text.trim()
+            )
+        })
+    }
+}
+
+fn weighted(members: &[&EvaluatorResult], weights: &BTreeMap<String, Weight>) -> Verdict {
+    let weight =
+        |member: &EvaluatorResult| weights.get(&member.name).copied().unwrap_or(Weight::ONE);
+    let parts = members.iter().map(|member| (Score::clamped(member.score), weight(member)));
+    let mut verdict = Verdict::of(score::aggregate(parts));
+    let mut reasons = Vec::new();
+    for member in members {
+        let named = |text: &String| format!("[{}] {text}", member.name);
+        verdict.hits.extend(member.hits.iter().map(named));
+        verdict.misses.extend(member.misses.iter().map(named));
+        reasons.extend(
+            member.reasoning.as_ref().map(|reasoning| format!("{}: {reasoning}", member.name)),
+        );
+    }
+    verdict.reasoning = (!reasons.is_empty()).then(|| reasons.join("; "));
+    let mut request = json!({ "aggregator": "weighted_average" });
+    if !weights.is_empty() {
+        let weights: BTreeMap<&String, f64> =
+            weights.iter().map(|(name, weight)| (name, weight.value())).collect();
+        request["weights"] = json!(weights);
+    }
+    verdict.request = Some(request);
+    verdict
+}
+
+async fn by_model(
+    prompt: Option<&str>,
+    target: Option<&str>,
+    members: &[&EvaluatorResult],
+    cx: &EvalContext<'_>,
+) -> Result<Verdict, EvaluatorError> {
+    let judge = match target {
+        Some(name) => cx.targets.named(name)?,
+        None => cx.targets.judge()?,
+    };
+    let results = number::to_string_pretty(&results(members))
+        .map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))?;
+    let user = template::render(prompt.unwrap_or(DEFAULT_PROMPT), |name| {
+        (name == "EVALUATOR_RESULTS_JSON").then(|| results.as_str().into())
+    });
+    let request = json!({
+        "aggregator": "llm_judge", "user_prompt": user, "system_prompt": reply::CONTRACT, "target": judge.name.as_str(),
+    });
+    let question = Question { user: &user, system: reply::CONTRACT, max_asks: 3 };
+    match ask(&judge, question, reply::read, cx).await {
+        Ok(reply) => Ok(Verdict { request: Some(request), usage: reply.usage, ..reply.value }),
+        Err(error) => Err(error.with_request(request)),
+    }
+}
+
+/// The members as aggregators of 2.x read them: in camelCase, by name.
+fn results(members: &[&EvaluatorResult]) -> Object {
+    let one = |member: &EvaluatorResult| {
+        let mut result = json!({
+            "score": member.score,
+            "verdict": member.verdict,
+            "hits": member.hits,
+            "misses": member.misses,
+            "expectedAspectCount": (member.hits.len() + member.misses.len()).max(1),
+        });
+        for (key, value) in [
+            ("reasoning", member.reasoning.as_ref().map(|text| json!(text))),
+            ("evaluatorRawRequest", member.evaluator_provider_request.clone()),
+            ("details", member.details.clone()),
+            ("error", member.error.as_ref().map(|error| json!(error))),
+        ] {
+            if let Some(value) = value {
+                result[key] = value;
+            }
+        }
+        result
+    };
+    members.iter().map(|member| (member.name.clone(), one(member))).collect()
+}
+
+/// What a script printed; a verdict word of its own wins over the score's.
+fn printed(text: &str) -> Option<Verdict> {
+    let result: Object = serde_json::from_str(text).ok()?;
+    let texts = |key: &str| {
+        let items =
+            result.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        items
+            .iter()
+            .filter_map(Value::as_str)
+            .filter(|text| !text.trim().is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    Some(Verdict {
+        hits: texts("hits"),
+        misses: texts("misses"),
+        reasoning: result.get("reasoning").and_then(Value::as_str).map(str::to_owned),
+        word: result
+            .get("verdict")
+            .and_then(|word| serde_json::from_value::<VerdictWord>(word.clone()).ok()),
+        ..Verdict::of(Score::clamped(result.get("score")?.as_f64()?))
+    })
+}

@@ -1,0 +1,235 @@
+//! What a judge is told.
+
+use crate::config::{Env, Fields, Kind, Node};
+use crate::evaluators::script::Script;
+use crate::evaluators::{Build, payload, template};
+use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use agentv_core::{EvalContext, EvaluatorError};
+use agentv_wire::{FailureKind, Object, number};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+/// The prompt of judges that bring none.
+const DEFAULT: &str = "\
+You are an expert evaluator. Compare the candidate answer with the expected outcome and say how well it meets it. The
+reference answer, if there is one, shows one good answer; others may be as good. Judge what is said, not how long it is.
+
+[[ ## expected_outcome ## ]]
+{{ expected_outcome }}
+
+[[ ## question ## ]]
+{{ question }}
+
+[[ ## reference_answer ## ]]
+{{ reference_answer }}
+
+[[ ## candidate_answer ## ]]
+{{ candidate_answer }}";
+
+/// Where the prompt comes from.
+#[derive(Debug, Default)]
+pub(super) struct Prompt {
+    pub source: Source,
+    /// Whether it ends with what the candidate did.
+    pub include_trace: bool,
+}
+
+#[derive(Debug, Default)]
+pub(super) enum Source {
+    #[default]
+    Default,
+    Template(String),
+    /// A program that prints the template.
+    Script {
+        script: Script,
+        cwd: PathBuf,
+        config: Option<Object>,
+    },
+}
+
+/// How much a script may print.
+const OUTPUT_CAP: usize = 10 << 20;
+
+/// Reads `prompt`.
+pub(super) fn read(
+    node: &Node<'_>,
+    config: Option<Object>,
+    fields: &mut Fields<'_, '_>,
+    build: &mut Build<'_>,
+) -> Option<Prompt> {
+    let source = match &node.kind {
+        Kind::Text(text) => from_text(text, node, fields, build)?,
+        Kind::Map(_) => from_script(node, config, fields, build)?,
+        _ => {
+            let message = format!(
+                "`prompt` of {} must be text or `{{script: […]}}`, not {}",
+                fields.owner(),
+                node.describe()
+            );
+            fields.error_at("llm_judge::prompt", node.span, message);
+            return None;
+        }
+    };
+    Some(Prompt { source, include_trace: false })
+}
+
+/// A template that does not show the answer cannot be graded by.
+fn from_text(
+    text: &str,
+    node: &Node<'_>,
+    fields: &mut Fields<'_, '_>,
+    build: &mut Build<'_>,
+) -> Option<Source> {
+    let template = template::read(text, node, fields, build)?;
+    let shows_answer =
+        ["candidate_answer", "expected_messages"].iter().any(|name| template.asks_for(name));
+    if template.file.is_some() && !shows_answer {
+        let file = template.file.unwrap_or_default();
+        let message = format!(
+            "the prompt `{file}` of {} does not show the answer to the judge",
+            fields.owner()
+        );
+        let note = fields.error_at("llm_judge::prompt", node.span, message);
+        note.help("put `{{ candidate_answer }}` or `{{ expected_messages }}` into the template");
+        return None;
+    }
+    Some(Source::Template(template.text))
+}
+
+/// `{script: [program, …, file]}`: the last word is looked up like a file, and the program runs beside it.
+fn from_script(
+    node: &Node<'_>,
+    config: Option<Object>,
+    fields: &mut Fields<'_, '_>,
+    build: &mut Build<'_>,
+) -> Option<Source> {
+    let own_config = node.get("config").and_then(|config| config.to_value().as_object().cloned());
+    let mut own = fields.inside(node, "`prompt`")?;
+    own.node("config");
+    let script: Script = own.need_of(&["script", "command"])?;
+    own.finish(crate::config::Leftovers::Warn);
+    let Script::Argv(mut argv) = script else {
+        fields.error_at(
+            "llm_judge::prompt",
+            node.span,
+            "`script` of `prompt` must be a list: a program and its arguments",
+        );
+        return None;
+    };
+    let last = argv.last_mut()?;
+    let Ok(found) = build.search.find(last) else {
+        let message = format!("the prompt script `{last}` of {} was not found", fields.owner());
+        fields
+            .error_at("llm_judge::prompt", node.span, message)
+            .help("correct the path; it is looked up from the eval file");
+        return None;
+    };
+    build.depends_on(&found.path);
+    *last = found.path.to_string_lossy().into_owned();
+    let cwd =
+        found.path.parent().map_or_else(|| build.eval_dir.to_owned(), std::path::Path::to_owned);
+    Some(Source::Script { script: Script::Argv(argv), cwd, config: own_config.or(config) })
+}
+
+impl Prompt {
+    /// The prompt for this case and answer.
+    pub(super) async fn render(
+        &self,
+        cx: &EvalContext<'_>,
+        env: &Env,
+        processes: &Processes,
+    ) -> Result<String, EvaluatorError> {
+        let template: Cow<'_, str> = match &self.source {
+            Source::Default => DEFAULT.into(),
+            Source::Template(template) => template.as_str().into(),
+            Source::Script { script, cwd, config } => {
+                let stdin = payload::text(cx, config.as_ref())
+                    .map_err(|error| failed(&error.to_string()))?;
+                let command = Command {
+                    argv: script.argv(),
+                    cwd: cwd.clone(),
+                    env: env
+                        .added()
+                        .iter()
+                        .map(|(name, value)| (name.clone(), value.clone()))
+                        .collect(),
+                    unset: Vec::new(),
+                    stdin: Stdin::Bytes(stdin.into_bytes()),
+                    time_limit: cx.call.time_limit,
+                    output_cap: OUTPUT_CAP,
+                    gentle: Gentle::Kill,
+                };
+                run(command, cx, processes).await?.into()
+            }
+        };
+        let mut prompt = template::render(&template, |name| variable(name, cx));
+        if self.include_trace && !template::asks_for(&template, "trace_summary") {
+            prompt.push_str("\n\n[[ ## trace_summary ## ]]\n");
+            prompt.push_str(&trace_summary(cx));
+        }
+        Ok(prompt)
+    }
+}
+
+async fn run(
+    command: Command,
+    cx: &EvalContext<'_>,
+    processes: &Processes,
+) -> Result<String, EvaluatorError> {
+    let output = processes.run(command, &cx.call.cancel).await.map_err(|error| match error {
+        RunError::TimedOut { after, .. } => {
+            let kind = FailureKind::Timeout;
+            EvaluatorError::new(
+                kind,
+                format!(
+                    "Prompt template execution failed: timed out after {}ms",
+                    after.as_millis()
+                ),
+            )
+        }
+        RunError::Spawn { program, source } => failed(&format!("cannot run `{program}`: {source}")),
+        RunError::Cancelled => failed("the run was stopped"),
+    })?;
+    if !output.ended.is_success() {
+        return Err(failed(&format!("the script failed: {}", output.stderr.tail(2000))));
+    }
+    let text = output.stdout.text_lossy().trim().to_owned();
+    if text.is_empty() { Err(failed("the script printed nothing")) } else { Ok(text) }
+}
+
+fn failed(reason: &str) -> EvaluatorError {
+    EvaluatorError::new(
+        FailureKind::Provider,
+        format!("Prompt template execution failed: {reason}"),
+    )
+}
+
+/// The values that templates may ask for.
+pub(super) fn variable<'c>(name: &str, cx: &EvalContext<'c>) -> Option<Cow<'c, str>> {
+    let EvalContext { case, candidate, question, .. } = *cx;
+    Some(match name {
+        "candidate_answer" => candidate.answer.trim().into(),
+        "expected_outcome" => case.expected_outcome.trim().into(),
+        "question" if question.trim().is_empty() => case.question().into(),
+        "question" => question.trim().into(),
+        "reference_answer" => case.reference_answer().trim().to_owned().into(),
+        "input_messages" => pretty(&case.input_messages()),
+        "expected_messages" => pretty(&case.expected_messages),
+        "output_messages" => pretty(candidate.messages.as_deref().unwrap_or_default()),
+        "trace_summary" => trace_summary(cx).into(),
+        _ => return None,
+    })
+}
+
+/// What the candidate did. It stays a valid prompt when nothing is known.
+fn trace_summary(cx: &EvalContext<'_>) -> String {
+    match cx.candidate.trace_summary() {
+        Some(summary) => pretty(summary).into_owned(),
+        None => "No trace available.".to_owned(),
+    }
+}
+
+fn pretty<T: Serialize + ?Sized>(value: &T) -> Cow<'static, str> {
+    number::to_string_pretty(value).unwrap_or_default().into()
+}
