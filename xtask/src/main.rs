@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | tidy | bench`.
+//! The project's own tools: `cargo xtask gen | tidy | bench | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -7,6 +7,7 @@
 
 mod bench;
 mod generate;
+mod prices;
 mod repository;
 mod tidy;
 
@@ -23,7 +24,8 @@ usage: cargo xtask <command>
       --rounds N        how often each figure is taken (medians are shown)
       --no-build        measure what was built before
       --binary PATH     measure this program instead
-      --write           also write docs/benchmarks.md";
+      --write           also write docs/benchmarks.md
+  prices            write the table of what models cost, from the newest litellm on PyPI";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -43,6 +45,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["gen", "--check"] => generate::check(),
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
+        ["prices"] => prices::write(),
         // Not in the usage: the bench's inputs, for a look at them.
         ["generate", format, count] => {
             let count = count.parse().context("the number of cases")?;

@@ -12,6 +12,8 @@ pub mod prompt;
 
 pub mod call;
 pub mod provider;
+pub mod retry;
+pub mod secret;
 
 pub mod candidate;
 pub mod metrics;
@@ -33,5 +35,7 @@ pub use id::{EvalId, EvaluatorName, TargetName};
 pub use provider::{
     BatchProvider, PromptMode, Provider, ProviderError, ProviderInfo, Request, Response,
 };
+pub use retry::RetryPolicy;
 pub use score::{Score, Weight};
+pub use secret::Secret;
 pub use suite::{EvalCase, Suite};

@@ -163,6 +163,14 @@ pub enum ProviderErrorKind {
     Timeout,
     /// The user stopped the run.
     Cancelled,
+    /// A server answered, but with this status.
+    Http {
+        status: u16,
+        /// How long it asks us to wait.
+        retry_after: Option<Duration>,
+    },
+    /// No answer, or only a part of one: the connection could not be made, or broke.
+    Network,
     /// Anything else that will not get better by asking again.
     Failed,
 }
@@ -180,6 +188,17 @@ impl ProviderError {
         Self::new(ProviderErrorKind::Cancelled, "the run was stopped before the answer came")
     }
 
+    /// A server answered with a status that is no success.
+    pub fn http(status: u16, retry_after: Option<Duration>, message: impl Into<String>) -> Self {
+        let kind = ProviderErrorKind::Http { status, retry_after };
+        Self::new(kind, message).with("http_status", status)
+    }
+
+    /// A connection that could not be made, or broke.
+    pub fn network(message: impl Into<String>) -> Self {
+        Self::new(ProviderErrorKind::Network, message)
+    }
+
     /// `what` timed out after this long.
     pub fn timed_out(what: &str, after: Duration) -> Self {
         Self::new(ProviderErrorKind::Timeout, format!("{what} timed out after {}", seconds(after)))
@@ -194,6 +213,22 @@ impl ProviderError {
 
     pub fn is_timeout(&self) -> bool {
         self.kind == ProviderErrorKind::Timeout
+    }
+
+    /// The status that a server answered with.
+    pub fn http_status(&self) -> Option<u16> {
+        match self.kind {
+            ProviderErrorKind::Http { status, .. } => Some(status),
+            _ => None,
+        }
+    }
+
+    /// How long a server asks us to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self.kind {
+            ProviderErrorKind::Http { retry_after, .. } => retry_after,
+            _ => None,
+        }
     }
 }
 

@@ -17,6 +17,7 @@
 
 mod cases;
 mod context;
+mod fake_llm;
 mod invocation;
 mod judge;
 #[cfg(unix)]
@@ -26,6 +27,7 @@ mod target;
 
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
+pub use fake_llm::{Asked, FakeLlm, FakeReply};
 #[cfg(target_os = "linux")]
 pub use invocation::is_alive;
 pub use invocation::{Invocation, Ran, Running, result_of};

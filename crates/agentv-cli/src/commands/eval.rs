@@ -9,7 +9,7 @@ use agentv_runtime::load::{LoadedSuite, Loader, Report};
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::run::{Ended, Outcome, Plan, Run, plan};
-use agentv_runtime::target::TargetBook;
+use agentv_runtime::target::{LimitBook, TargetBook};
 use agentv_wire::Exit;
 use std::fs::File;
 use std::io;
@@ -86,6 +86,7 @@ fn prepare(
     };
     let mut report = Report::default();
     let mut suites = Vec::new();
+    let limits = LimitBook::new();
     for path in &settings.files {
         let (suite, notes) = loader.suite(path);
         report.extend(notes);
@@ -93,7 +94,7 @@ fn prepare(
         if settings.run.verbose {
             announce_env(&suite, screen);
         }
-        if let Some(book) = targets(&suite, &loader, settings, &mut report) {
+        if let Some(book) = targets(&suite, &loader, settings, &limits, &mut report) {
             suites.push((Arc::new(suite), book));
         }
     }
@@ -135,6 +136,7 @@ fn targets(
     suite: &LoadedSuite,
     loader: &Loader,
     settings: &EvalSettings,
+    limits: &Arc<LimitBook>,
     report: &mut Report,
 ) -> Option<Arc<TargetBook>> {
     let path = match loader.find_targets(&suite.suite.dir, settings.targets_file.as_deref()) {
@@ -156,7 +158,7 @@ fn targets(
         env: suite.env.clone(),
         processes: Arc::clone(&loader.processes),
     };
-    Some(TargetBook::new(file?, deps))
+    Some(TargetBook::sharing(file?, deps, Arc::clone(limits)))
 }
 
 fn announce_env(suite: &LoadedSuite, screen: &mut Screen) {

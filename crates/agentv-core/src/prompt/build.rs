@@ -30,7 +30,7 @@ fn guidelines(case: &EvalCase) -> String {
 }
 
 /// The heading under which guidelines stand in a system message.
-pub(super) fn guidelines_block(guidelines: &str) -> String {
+pub fn guidelines_block(guidelines: &str) -> String {
     format!("[[ ## Guidelines ## ]]\n\n{guidelines}")
 }
 

@@ -4,4 +4,4 @@ mod build;
 pub mod placeholder;
 pub mod preread;
 
-pub use build::build;
+pub use build::{build, guidelines_block};

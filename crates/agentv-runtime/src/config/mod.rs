@@ -6,10 +6,14 @@ mod env;
 mod fields;
 mod node;
 mod note;
+mod number;
 mod search;
+mod secret;
 
 pub use env::{Env, EnvError, variable_reference};
 pub use fields::{Fields, FromNode, Leftovers, Wrong, suggestion};
 pub use node::{Entry, Kind, Map, Node, Span};
 pub use note::{Cost, Dropped, Note, Notes, Place};
+pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
+pub use secret::Presence;

@@ -75,6 +75,8 @@ pub struct Notes {
     count: Count,
     /// A note that is only counted. It is here so that a caller has one to talk to.
     spare: Option<Note>,
+    /// What no note may show of the source: somebody wrote a key into a file.
+    hidden: Vec<Span>,
 }
 
 /// How far a list of notes had come.
@@ -119,7 +121,13 @@ const KEPT: usize = 200;
 
 impl Notes {
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into().into(), list: Vec::new(), count: Count::default(), spare: None }
+        Self {
+            path: path.into().into(),
+            list: Vec::new(),
+            count: Count::default(),
+            spare: None,
+            hidden: Vec::new(),
+        }
     }
 
     /// Something costs the run something: the whole command, unless [`Note::costs`] says less.
@@ -206,8 +214,16 @@ impl Notes {
         self.spare = None;
     }
 
+    /// From now on, no note shows this piece of the source.
+    pub fn hide(&mut self, span: Span) {
+        self.hidden.push(span);
+    }
+
     /// Turns byte ranges into places. `first_line` is the number of the first line of `text` in its file, from 1.
     pub fn locate(&mut self, text: &str, first_line: usize) {
+        // Stars of the same length, so that every place stays where it is.
+        let starred = (!self.hidden.is_empty()).then(|| with_stars(text, &self.hidden));
+        let text = starred.as_deref().unwrap_or(text);
         for note in &mut self.list {
             if let Some(span) = note.span.take() {
                 let path = Arc::clone(&note.place.path);
@@ -242,6 +258,22 @@ impl Notes {
         self.count_spare();
         (self.list, self.count.dropped)
     }
+}
+
+/// The text with stars in place of the hidden pieces; line ends stay.
+fn with_stars(text: &str, hidden: &[Span]) -> String {
+    let is_hidden = |at: usize| {
+        hidden.iter().any(|span| (span.start as usize..span.end as usize).contains(&at))
+    };
+    let mut starred = String::with_capacity(text.len());
+    for (at, letter) in text.char_indices() {
+        if is_hidden(at) && !matches!(letter, '\n' | '\r') {
+            starred.extend(std::iter::repeat_n('*', letter.len_utf8()));
+        } else {
+            starred.push(letter);
+        }
+    }
+    starred
 }
 
 fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> Place {
@@ -306,6 +338,17 @@ mod tests {
         let long = "é".repeat(10_000);
         check(&format!("x\n{long}ab{long}"), (20_002, 20_004), 2, 10_001, "ab");
         check(&long, (20_000, 20_000), 1, 10_001, "");
+    }
+
+    #[test]
+    fn a_hidden_piece_is_shown_as_stars() {
+        let mut notes = Notes::new("f.yaml");
+        let span = Span { start: 9, end: 14 };
+        notes.hide(span);
+        notes.error("x::y", Some(span), "no");
+        notes.locate("api_key: sk-é\nname: x\n", 1);
+        let (list, _) = notes.finish();
+        assert_eq!(list[0].place.text, "api_key: *****");
     }
 
     #[test]

@@ -1,7 +1,14 @@
 //! The one HTTP client.
 
-use reqwest::Client;
+use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Client, Url};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+/// A server that takes no connection for this long is not there; the system itself would try for minutes.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How often a request may be sent elsewhere on the same host.
+const MAX_REDIRECTS: usize = 5;
 
 /// Why there is no HTTP client.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -9,7 +16,8 @@ use std::sync::{Arc, OnceLock};
 pub struct ClientError(#[source] Arc<reqwest::Error>);
 
 /// The client that all share, so that connections are used again. Built at the first call: reading the system's root
-/// certificates takes milliseconds that runs without HTTP should not pay. It sets no time limit; each request does.
+/// certificates takes milliseconds that runs without HTTP should not pay. It limits only how long a connection may take to
+/// be made; how long an answer may take is each request's business.
 pub fn client() -> Result<&'static Client, ClientError> {
     // A cache and no state: whoever comes first builds what everybody would have built.
     static CLIENT: OnceLock<Result<Client, ClientError>> = OnceLock::new();
@@ -21,12 +29,45 @@ fn build() -> Result<Client, ClientError> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .user_agent(concat!("agentv/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(Policy::custom(|attempt| {
+            if stays_home(&attempt) { attempt.follow() } else { attempt.stop() }
+        }))
         .build()
         .map_err(|error| ClientError(Arc::new(error)))
 }
 
+/// Whether a redirect leads to the host that was asked. Keys travel in headers that the client would take along anywhere.
+fn stays_home(attempt: &Attempt<'_>) -> bool {
+    let asked = attempt.previous();
+    asked.len() <= MAX_REDIRECTS
+        && asked.first().is_some_and(|first| same_host(first, attempt.url()))
+}
+
+/// The same host and port, or the same host behind TLS now.
+fn same_host(from: &Url, to: &Url) -> bool {
+    let moved_to_tls = from.scheme() == "http" && to.scheme() == "https";
+    from.host_str() == to.host_str() && (from.origin() == to.origin() || moved_to_tls)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::same_host;
+
+    #[track_caller]
+    fn check(from: &str, to: &str, expected: bool) {
+        assert_eq!(same_host(&from.parse().unwrap(), &to.parse().unwrap()), expected);
+    }
+
+    #[test]
+    fn a_redirect_may_not_leave_the_host_nor_its_encryption() {
+        check("https://a.example/v1", "https://a.example/v2", true);
+        check("http://a.example/", "https://a.example/", true);
+        check("https://a.example/", "http://a.example/", false);
+        check("https://a.example/", "https://b.example/", false);
+        check("http://127.0.0.1:1/", "http://127.0.0.1:2/", false);
+    }
+
     #[test]
     fn there_is_one_client_for_all() {
         let (first, second) = (super::client().unwrap(), super::client().unwrap());

@@ -1,5 +1,12 @@
 //! The one door to the network: outgoing connections are made by the client here and by nobody else.
 
 mod client;
+mod error;
+mod excerpt;
+mod post;
 
 pub use client::{ClientError, client};
+pub use post::{Answer, KeyHeader, Post, post};
+
+/// An address.
+pub use reqwest::Url;

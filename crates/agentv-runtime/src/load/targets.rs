@@ -4,7 +4,8 @@ use super::discover::{TARGETS_FILES, targets_in};
 use super::suite::read_text;
 use super::{Loader, Report, yaml};
 use crate::config::{
-    Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, suggestion,
+    Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
+    variable_reference,
 };
 use crate::providers::{Maker, PROVIDERS, ProviderKind};
 use agentv_core::TargetName;
@@ -154,6 +155,11 @@ fn target(
         .and_then(Node::as_text)
         .map_or_else(|| "a target".to_owned(), |name| format!("target `{name}`"));
 
+    let mut own = Notes::new(path);
+    for span in literal_secrets(node) {
+        notes.hide(span);
+        own.hide(span);
+    }
     let mut fields = Fields::of(node, shown.as_str(), Cost::Command, notes, env)?;
     let name: Option<String> = fields.need("name");
     let provider: Option<String> = fields.need("provider");
@@ -168,7 +174,6 @@ fn target(
     let common_is_wrong = fields.failed();
     let rest = rest(&mut fields, node);
 
-    let mut own = Notes::new(path);
     let maker = match provider.as_deref().map(|provider| (provider, ProviderKind::find(provider))) {
         Some((_, Some(kind))) => read_settings(kind, &rest, &shown, &mut own, env),
         Some((provider, None)) => {
@@ -190,6 +195,24 @@ fn target(
         maker,
         obstacles,
     })
+}
+
+/// Values that look like keys somebody wrote into the file. No note shows them, whatever it is about.
+fn literal_secrets(node: &Node<'_>) -> Vec<Span> {
+    let mut spans = Vec::new();
+    for entry in node.as_map().into_iter().flatten() {
+        let key = entry.key.to_ascii_lowercase();
+        let telling = ["key", "token", "secret", "password"].iter().any(|word| key.contains(word));
+        match &entry.value.kind {
+            Kind::Map(_) => spans.extend(literal_secrets(&entry.value)),
+            Kind::Text(text) if telling && variable_reference(text).is_none() => {
+                spans.push(entry.value.span);
+            }
+            Kind::Number(_) if telling && !key.contains("tokens") => spans.push(entry.value.span),
+            _ => {}
+        }
+    }
+    spans
 }
 
 /// Notes that matter only for a target that is used.

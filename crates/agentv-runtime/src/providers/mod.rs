@@ -1,7 +1,16 @@
 //! Who can be asked. A provider is one folder here and one line in [`PROVIDERS`].
 
+mod chat;
+mod policy;
+
+pub mod anthropic;
+pub mod azure;
 pub mod cli;
+pub mod gemini;
 pub mod mock;
+pub mod openai;
+
+pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
 use crate::process::Processes;
@@ -11,8 +20,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The registry. Order is the order of the reference documentation.
-pub const PROVIDERS: &[ProviderKind] =
-    &[ProviderKind::of::<cli::Cli>(), ProviderKind::of::<mock::Mock>()];
+pub const PROVIDERS: &[ProviderKind] = &[
+    ProviderKind::of::<azure::Azure>(),
+    ProviderKind::of::<anthropic::Anthropic>(),
+    ProviderKind::of::<gemini::Gemini>(),
+    ProviderKind::of::<openai::OpenAi>(),
+    ProviderKind::of::<cli::Cli>(),
+    ProviderKind::of::<mock::Mock>(),
+];
 
 /// How one kind of provider is named, documented and built.
 pub trait FromSettings: Provider + Sized + 'static {
@@ -25,6 +40,11 @@ pub trait FromSettings: Provider + Sized + 'static {
 
     /// Takes its keys one by one; what is wrong becomes notes with places, what is left over is noticed by the caller.
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings>;
+
+    /// How its calls are repeated and paced by the layer around it.
+    fn policy(_settings: &Self::Settings) -> CallPolicy {
+        CallPolicy::default()
+    }
 
     /// Cannot fail: whatever could be wrong was said in `read`.
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self;
@@ -51,7 +71,14 @@ pub struct ProviderKind {
 }
 
 /// A checked target, not built yet.
-pub type Maker = Box<dyn Fn(&Deps) -> Arc<dyn Provider> + Send + Sync>;
+pub type Maker = Box<dyn Fn(&Deps) -> Made + Send + Sync>;
+
+/// A provider, and what the layer around it is to do.
+#[derive(Debug)]
+pub struct Made {
+    pub provider: Arc<dyn Provider>,
+    pub policy: CallPolicy,
+}
 
 impl ProviderKind {
     const fn of<P: FromSettings>() -> Self
@@ -63,7 +90,10 @@ impl ProviderKind {
             leftovers: P::LEFTOVERS,
             read: |fields| {
                 let settings = P::read(fields)?;
-                Some(Box::new(move |deps| Arc::new(P::from_settings(settings.clone(), deps))))
+                Some(Box::new(move |deps| Made {
+                    policy: P::policy(&settings),
+                    provider: Arc::new(P::from_settings(settings.clone(), deps)),
+                }))
             },
             schema: P::Settings::json_schema,
         }

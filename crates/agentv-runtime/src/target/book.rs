@@ -1,5 +1,6 @@
 //! Targets by name, built when they are first needed, so that an unused one needs no key.
 
+use super::{LimitBook, Target};
 use crate::load::TargetsFile;
 use crate::providers::Deps;
 use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
@@ -15,6 +16,8 @@ pub struct TargetBook {
     deps: Deps,
     /// A lock and not a message: building is quick and happens once.
     built: Mutex<HashMap<TargetName, Arc<dyn Provider>>>,
+    /// Shared with the other eval files of the run.
+    limits: Arc<LimitBook>,
 }
 
 /// Why a target cannot be used.
@@ -27,8 +30,14 @@ pub enum TargetError {
 }
 
 impl TargetBook {
+    /// A book of its own.
     pub fn new(file: TargetsFile, deps: Deps) -> Arc<Self> {
-        Arc::new(Self { file, deps, built: Mutex::default() })
+        Self::sharing(file, deps, LimitBook::new())
+    }
+
+    /// One of several books of a run, which call the same accounts.
+    pub fn sharing(file: TargetsFile, deps: Deps, limits: Arc<LimitBook>) -> Arc<Self> {
+        Arc::new(Self { file, deps, built: Mutex::default(), limits })
     }
 
     /// The provider of a target; one instance for all who ask.
@@ -58,7 +67,8 @@ impl TargetBook {
                 reason: reasons.join("; "),
             });
         };
-        Ok(maker(&Deps { target: name.clone(), ..self.deps.clone() }))
+        let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
+        Ok(Target::around(name, made, |policy| self.limits.of(&self.file.path, name, policy)))
     }
 }
 

@@ -1,0 +1,145 @@
+//! One request to an API with JSON on both sides.
+
+use super::client::client;
+use super::error::{broken, refused};
+use super::excerpt::excerpt;
+use agentv_core::{ProviderError, Secret};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Response, StatusCode, Url};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+/// No answer of a model is this large; more would only fill the memory.
+const BODY_CAP: usize = 64 << 20;
+
+/// What is asked of an API.
+#[derive(Debug)]
+pub struct Post<'a, B> {
+    pub url: &'a Url,
+    pub key: Option<KeyHeader<'a>>,
+    /// Headers besides the key's.
+    pub headers: &'static [(&'static str, &'static str)],
+    pub body: &'a B,
+}
+
+/// The header that carries the key.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyHeader<'a> {
+    pub name: &'static str,
+    /// What stands before the key: `Bearer `.
+    pub prefix: &'static str,
+    pub key: &'a Secret,
+}
+
+/// What a server answered with success.
+#[derive(Debug)]
+pub struct Answer<'a> {
+    host: String,
+    body: Vec<u8>,
+    secrets: Vec<&'a Secret>,
+}
+
+/// Sends the request and reads the answer. A status that is no success is an error. Ends at once on `cancel`; dropping
+/// the request closes its connection.
+pub async fn post<'a, B: Serialize>(
+    post: &Post<'a, B>,
+    cancel: &CancellationToken,
+) -> Result<Answer<'a>, ProviderError> {
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(ProviderError::cancelled()),
+        answer = send(post) => answer,
+    }
+}
+
+async fn send<'a, B: Serialize>(post: &Post<'a, B>) -> Result<Answer<'a>, ProviderError> {
+    let host = host(post.url);
+    let client = client().map_err(|error| ProviderError::failed(error.to_string()))?;
+    let body = serde_json::to_vec(post.body)
+        .map_err(|error| ProviderError::failed(format!("the request is no JSON: {error}")))?;
+    let request = client.post(post.url.clone()).headers(headers(post)?).body(body);
+    let mut response = request.send().await.map_err(|error| broken(&host, error))?;
+    let body = read(&mut response, &host).await?;
+    let secrets: Vec<&Secret> = post.key.iter().map(|header| header.key).collect();
+    if !response.status().is_success() {
+        return Err(refused(&host, response.status(), response.headers(), &body, &secrets));
+    }
+    Ok(Answer { host, body, secrets })
+}
+
+fn headers<B>(post: &Post<'_, B>) -> Result<HeaderMap, ProviderError> {
+    let mut headers = HeaderMap::with_capacity(post.headers.len() + 2);
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in post.headers {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
+    if let Some(KeyHeader { name, prefix, key }) = post.key {
+        let value = HeaderValue::try_from(format!("{prefix}{}", key.expose()));
+        let mut value = value.map_err(|_| {
+            ProviderError::failed("the key holds characters that no HTTP header can carry")
+        })?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
+
+async fn read(response: &mut Response, host: &str) -> Result<Vec<u8>, ProviderError> {
+    let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+    let mut body = Vec::with_capacity(announced.unwrap_or_default().min(1 << 20));
+    while let Some(piece) = response.chunk().await.map_err(|error| broken(host, error))? {
+        if body.len() + piece.len() > BODY_CAP {
+            let mib = BODY_CAP >> 20;
+            return Err(ProviderError::failed(format!(
+                "the answer of {host} is larger than {mib} MiB"
+            )));
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// Whom an error names: no path and no query, which may carry keys.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("nowhere");
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+impl Answer<'_> {
+    /// The body as what it should be. One that ends too early was cut off, which is the connection's fault.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ProviderError> {
+        let Self { host, body, secrets } = self;
+        serde_json::from_slice(body).map_err(|error| {
+            if error.is_eof() {
+                return ProviderError::network(format!(
+                    "the answer was cut off by {host}: {} bytes are no whole JSON",
+                    body.len()
+                ));
+            }
+            // The error's own text would repeat values of the body.
+            let (line, column) = (error.line(), error.column());
+            let what =
+                if error.is_data() { "has another shape than expected" } else { "is no JSON" };
+            ProviderError::failed(format!(
+                "the answer of {host} {what} (line {line}, column {column}): {}",
+                excerpt(body, secrets)
+            ))
+        })
+    }
+
+    /// The error that the body tells of, though the server answered with success: gateways do that.
+    pub fn as_error(&self, status: Option<u16>) -> ProviderError {
+        let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+        match status.filter(|status| !status.is_success()) {
+            Some(status) => {
+                refused(&self.host, status, &HeaderMap::new(), &self.body, &self.secrets)
+            }
+            None => ProviderError::failed(format!(
+                "{} answered with an error: {}",
+                self.host,
+                excerpt(&self.body, &self.secrets)
+            )),
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Azure OpenAI: chat completions of a deployment.
+//!
+//! ```yaml
+//! - name: azure
+//!   provider: azure
+//!   endpoint: ${{ AZURE_OPENAI_ENDPOINT }}
+//!   api_key: ${{ AZURE_OPENAI_API_KEY }}
+//!   deployment: gpt-4o
+//! ```
+
+#[cfg(test)]
+mod tests;
+
+use super::chat::completions::{self, Body, Length};
+use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
+use super::{CallPolicy, Deps, FromSettings};
+use crate::config::{Count, Fields, Presence};
+use crate::http::{self, KeyHeader, Post, Url};
+use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+
+/// A deployment on Azure.
+#[derive(Debug)]
+pub struct Azure {
+    settings: AzureSettings,
+    url: Url,
+    rates: Rates,
+}
+
+/// `provider: azure`
+#[derive(Debug, Clone, JsonSchema)]
+pub struct AzureSettings {
+    /// The address of the resource, or its name alone. May be `${{ VARIABLE }}`. Also called `resource`, `resource_name` or
+    /// `base_url`.
+    #[schemars(with = "String")]
+    endpoint: Url,
+    /// `${{ VARIABLE }}`, never the key itself.
+    #[schemars(with = "String")]
+    api_key: Secret,
+    /// The deployment, by the name that you gave it. May be `${{ VARIABLE }}`. Also called `deployment_name` or `model`.
+    deployment: String,
+    /// The version of the API; `2024-10-01-preview` if absent. Also called `api_version`.
+    #[schemars(with = "Option<String>")]
+    version: String,
+    /// As `max_output_tokens`, but sent under this name, which deployments of newer models insist on.
+    max_completion_tokens: Option<u64>,
+    #[schemars(flatten)]
+    chat: ChatSettings,
+}
+
+const API_VERSION: &str = "2024-10-01-preview";
+const ENDPOINT: &[&str] = &["endpoint", "resource", "resource_name", "base_url"];
+
+impl FromSettings for Azure {
+    const NAMES: &'static [&'static str] = &["azure", "azure-openai"];
+    type Settings = AzureSettings;
+
+    fn read(fields: &mut Fields<'_, '_>) -> Option<AzureSettings> {
+        let endpoint = fields.need_env_text(ENDPOINT);
+        let endpoint = endpoint.and_then(|text| base(fields, text.trim()));
+        let api_key = fields.secret(&["api_key"], "AZURE_OPENAI_API_KEY", Presence::Required);
+        let deployment = fields.need_env_text(&["deployment", "deployment_name", "model"]);
+        let version = fields.env_text(&["version", "api_version"]);
+        let max_completion_tokens = fields.take::<Count>("max_completion_tokens");
+        let chat = ChatSettings::read(fields);
+        Some(AzureSettings {
+            endpoint: endpoint?,
+            api_key: api_key?,
+            deployment: deployment?.trim().to_owned(),
+            version: version.map_or_else(|| API_VERSION.to_owned(), |text| bare_version(&text)),
+            max_completion_tokens: max_completion_tokens.map(|count| count.0),
+            chat,
+        })
+    }
+
+    fn policy(settings: &AzureSettings) -> CallPolicy {
+        let policy = settings.chat.policy();
+        let longest = settings.max_completion_tokens.or(policy.max_output_tokens);
+        CallPolicy { max_output_tokens: longest, ..policy }
+    }
+
+    fn from_settings(settings: AzureSettings, _deps: &Deps) -> Self {
+        let AzureSettings { endpoint, deployment, version, .. } = &settings;
+        let path = ["deployments", deployment, "chat", "completions"];
+        let mut url = address::join(endpoint, &path);
+        url.query_pairs_mut().append_pair("api-version", version);
+        Self { url, rates: Rates::new(settings.chat.pricing, Vendor::Azure, deployment), settings }
+    }
+}
+
+/// The address that deployments are under, of a resource by its address or by its name.
+fn base(fields: &mut Fields<'_, '_>, text: &str) -> Option<Url> {
+    let is_name = |text: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    let text =
+        if is_name(text) { format!("https://{text}.openai.azure.com") } else { text.to_owned() };
+    let url = address::parse(fields, ENDPOINT[0], &text)?;
+    let complete = address::last_segment(&url) == "openai";
+    Some(if complete { url } else { address::join(&url, &["openai"]) })
+}
+
+/// People paste the whole parameter from an address.
+fn bare_version(text: &str) -> String {
+    let prefixes = ["api-version=", "api_version="];
+    let bare = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
+    bare.unwrap_or(text).to_owned()
+}
+
+#[async_trait]
+impl Provider for Azure {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let AzureSettings { deployment, api_key, max_completion_tokens, chat, .. } = &self.settings;
+        let conversation = Conversation::of(request);
+        let length = Length {
+            max_output_tokens: chat.max_output_tokens,
+            max_completion_tokens: *max_completion_tokens,
+        };
+        let body = Body::new(deployment, &conversation, chat.temperature, length);
+        let post = Post {
+            url: &self.url,
+            key: Some(KeyHeader { name: "api-key", prefix: "", key: api_key }),
+            headers: &[],
+            body: &body,
+        };
+        let answer = http::post(&post, &cx.cancel).await?;
+        Ok(completions::read(&answer)?.into_response(&self.rates))
+    }
+
+    fn info(&self) -> ProviderInfo {
+        chat::info("azure")
+    }
+}

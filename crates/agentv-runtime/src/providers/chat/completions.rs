@@ -1,0 +1,189 @@
+//! OpenAI's chat completions, which Azure and many other servers speak too.
+
+use super::{Conversation, Reply, Speaker, Usage};
+use crate::http::Answer;
+use agentv_core::ProviderError;
+use agentv_wire::ToolCall;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What is asked. Settings that are absent are left out, so that the server's own defaults hold.
+#[derive(Debug, Serialize)]
+pub(in crate::providers) struct Body<'a> {
+    model: &'a str,
+    messages: Vec<Message<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+/// How long an answer may be, in the word that the model understands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::providers) struct Length {
+    /// `max_output_tokens` of the target.
+    pub max_output_tokens: Option<u64>,
+    /// `max_completion_tokens` of the target: goes out under that name, whatever the model.
+    pub max_completion_tokens: Option<u64>,
+}
+
+impl<'a> Body<'a> {
+    pub(in crate::providers) fn new(
+        model: &'a str,
+        conversation: &'a Conversation,
+        temperature: Option<f64>,
+        length: Length,
+    ) -> Self {
+        let system = Message { role: "system", content: &conversation.system };
+        let turns = conversation.turns.iter().map(|turn| Message {
+            role: match turn.speaker {
+                Speaker::User => "user",
+                Speaker::Assistant => "assistant",
+            },
+            content: &turn.text,
+        });
+        let reasons = refuses_max_tokens(model);
+        let plain = length.max_output_tokens;
+        Self {
+            model,
+            messages: std::iter::once(system).chain(turns).collect(),
+            temperature,
+            max_tokens: plain.filter(|_| !reasons && length.max_completion_tokens.is_none()),
+            max_completion_tokens: length.max_completion_tokens.or(plain.filter(|_| reasons)),
+        }
+    }
+}
+
+/// OpenAI's reasoning models refuse `max_tokens` and want `max_completion_tokens`, which other servers may not know.
+fn refuses_max_tokens(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let mut letters = name.chars();
+    let is_o = letters.next() == Some('o') && letters.next().is_some_and(|c| c.is_ascii_digit());
+    let newer = ["gpt-5", "gpt-6"].iter().any(|start| name.starts_with(start));
+    is_o || (newer && !name.contains("chat"))
+}
+
+/// What comes back; of gateways, maybe an error with status 200.
+#[derive(Debug, Deserialize)]
+struct Completion {
+    id: Option<String>,
+    model: Option<String>,
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Counted>,
+    error: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Choice {
+    #[serde(default)]
+    message: Said,
+    finish_reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Said {
+    /// Text; of some servers, a list of parts.
+    content: Option<Value>,
+    refusal: Option<String>,
+    tool_calls: Option<Vec<Call>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Call {
+    id: Option<String>,
+    function: Option<Function>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Function {
+    name: String,
+    /// JSON in a text; of some servers, JSON.
+    arguments: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Counted {
+    prompt_tokens: Option<u64>,
+    completion_tokens: Option<u64>,
+    prompt_tokens_details: Option<CachedPart>,
+}
+
+#[derive(Debug, Deserialize)]
+struct CachedPart {
+    cached_tokens: Option<u64>,
+}
+
+/// Reads the answer.
+pub(in crate::providers) fn read(answer: &Answer<'_>) -> Result<Reply, ProviderError> {
+    let completion: Completion = answer.json()?;
+    let Some(choice) = completion.choices.into_iter().next() else {
+        let code = completion.error.as_ref().and_then(|error| error.get("code")?.as_u64());
+        return Err(answer.as_error(code.and_then(|code| u16::try_from(code).ok())));
+    };
+    let Said { content, refusal, tool_calls } = choice.message;
+    let calls = tool_calls.into_iter().flatten();
+    Ok(Reply {
+        text: content.map(text).unwrap_or_default(),
+        calls: calls.filter_map(Call::into_wire).collect(),
+        finish_reason: choice.finish_reason,
+        refusal: refusal.filter(|text| !text.is_empty()),
+        model: completion.model,
+        id: completion.id,
+        usage: completion.usage.and_then(Counted::usage),
+    })
+}
+
+fn text(content: Value) -> String {
+    match content {
+        Value::String(text) => text,
+        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        _ => String::new(),
+    }
+}
+
+impl Call {
+    fn into_wire(self) -> Option<ToolCall> {
+        let Function { name, arguments } = self.function?;
+        let input = arguments.map(|arguments| match arguments {
+            // What is no JSON is kept as it is: a broken call is worth seeing.
+            Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+            other => other,
+        });
+        Some(ToolCall { tool: name, input, id: self.id, ..ToolCall::default() })
+    }
+}
+
+impl Counted {
+    fn usage(self) -> Option<Usage> {
+        Some(Usage {
+            input: self.prompt_tokens?,
+            cached: self.prompt_tokens_details.and_then(|part| part.cached_tokens),
+            written: 0,
+            output: self.completion_tokens?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasoning_models_are_known_by_name() {
+        for model in ["o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1", "openai/o3"] {
+            assert!(refuses_max_tokens(model), "{model}");
+        }
+        for model in ["gpt-4o", "gpt-5-chat-latest", "olmo-2", "llama3", "my-deploy", "omni"] {
+            assert!(!refuses_max_tokens(model), "{model}");
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Any server that speaks OpenAI's chat completions: OpenAI itself, or with `base_url` Ollama, vLLM, LiteLLM, OpenRouter
+//! and others.
+//!
+//! ```yaml
+//! - name: local
+//!   provider: openai
+//!   base_url: http://localhost:11434/v1
+//!   model: llama3.2
+//! ```
+
+#[cfg(test)]
+mod tests;
+
+use super::chat::completions::{self, Body, Length};
+use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
+use super::{CallPolicy, Deps, FromSettings};
+use crate::config::{Count, Fields, Presence};
+use crate::http::{self, KeyHeader, Post, Url};
+use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
+use async_trait::async_trait;
+use schemars::JsonSchema;
+
+/// A model behind chat completions.
+#[derive(Debug)]
+pub struct OpenAi {
+    settings: OpenAiSettings,
+    url: Url,
+    rates: Rates,
+}
+
+/// `provider: openai`
+#[derive(Debug, Clone, JsonSchema)]
+pub struct OpenAiSettings {
+    /// The model, exactly as the server knows it. May be `${{ VARIABLE }}`. Also called `deployment` or `variant`.
+    model: String,
+    /// `${{ VARIABLE }}`, never the key itself. Not needed with a `base_url`.
+    #[schemars(with = "Option<String>")]
+    api_key: Option<Secret>,
+    /// Where the API is; `https://api.openai.com/v1` if absent. May be `${{ VARIABLE }}`. Also called `endpoint`.
+    #[schemars(with = "Option<String>")]
+    base_url: Option<Url>,
+    /// As `max_output_tokens`, but sent under this name, which newer models of OpenAI insist on. AgentV does so by itself
+    /// where it can tell from the model's name.
+    max_completion_tokens: Option<u64>,
+    #[schemars(flatten)]
+    chat: ChatSettings,
+}
+
+const BASE_URL: &str = "https://api.openai.com/v1";
+
+impl FromSettings for OpenAi {
+    const NAMES: &'static [&'static str] = &["openai"];
+    type Settings = OpenAiSettings;
+
+    fn read(fields: &mut Fields<'_, '_>) -> Option<OpenAiSettings> {
+        let model = fields.need_env_text(&["model", "deployment", "variant"]);
+        let base_url = address::take(fields, &["base_url", "endpoint"]);
+        // Servers of one's own rarely ask for a key.
+        let presence = if base_url.is_some() { Presence::Optional } else { Presence::Required };
+        let api_key = fields.secret(&["api_key"], "OPENAI_API_KEY", presence);
+        let max_completion_tokens = fields.take::<Count>("max_completion_tokens");
+        let chat = ChatSettings::read(fields);
+        Some(OpenAiSettings {
+            model: model?.trim().to_owned(),
+            api_key,
+            base_url,
+            max_completion_tokens: max_completion_tokens.map(|count| count.0),
+            chat,
+        })
+    }
+
+    fn policy(settings: &OpenAiSettings) -> CallPolicy {
+        let policy = settings.chat.policy();
+        let longest = settings.max_completion_tokens.or(policy.max_output_tokens);
+        CallPolicy { max_output_tokens: longest, ..policy }
+    }
+
+    fn from_settings(settings: OpenAiSettings, _deps: &Deps) -> Self {
+        Self {
+            url: url(settings.base_url.as_ref()),
+            rates: Rates::new(settings.chat.pricing, Vendor::OpenAi, &settings.model),
+            settings,
+        }
+    }
+}
+
+/// Nearly every such server has its API under `/v1`, and people leave that out.
+fn url(base: Option<&Url>) -> Url {
+    #[expect(clippy::expect_used, reason = "a constant, used by every test without `base_url`")]
+    let default = || BASE_URL.parse().expect("a valid address");
+    let base = base.cloned().unwrap_or_else(default);
+    let base = if base.path() == "/" { address::join(&base, &["v1"]) } else { base };
+    address::join(&base, &["chat", "completions"])
+}
+
+#[async_trait]
+impl Provider for OpenAi {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let OpenAiSettings { model, api_key, max_completion_tokens, chat, .. } = &self.settings;
+        let conversation = Conversation::of(request);
+        let length = Length {
+            max_output_tokens: chat.max_output_tokens,
+            max_completion_tokens: *max_completion_tokens,
+        };
+        let body = Body::new(model, &conversation, chat.temperature, length);
+        let key = api_key.as_ref();
+        let post = Post {
+            url: &self.url,
+            key: key.map(|key| KeyHeader { name: "authorization", prefix: "Bearer ", key }),
+            headers: &[],
+            body: &body,
+        };
+        let answer = http::post(&post, &cx.cancel).await?;
+        Ok(completions::read(&answer)?.into_response(&self.rates))
+    }
+
+    fn info(&self) -> ProviderInfo {
+        chat::info("openai")
+    }
+}

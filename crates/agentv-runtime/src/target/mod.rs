@@ -1,0 +1,13 @@
+//! Targets: providers by name, built when they are first needed, with retries and limits around them.
+
+mod book;
+mod calls;
+mod gate;
+mod limits;
+mod rate;
+#[cfg(test)]
+mod tests;
+
+pub use book::{Judge, JudgeTargets, TargetBook, TargetError};
+pub use calls::Target;
+pub use limits::LimitBook;
