@@ -370,7 +370,7 @@ fn the_command_line_wins_over_the_case_and_the_case_over_the_file() {
 fn attempts(cx: &TestContext, command: &str) -> (Ran, String) {
     cx.write("attempts", "");
     let command = format!("echo {{ATTEMPT}} >> attempts; {command}");
-    let entry = cli_target("default", &command) + "    timeout_seconds: 0.3\n";
+    let entry = cli_target("default", &command) + "    timeout_seconds: 0.6\n";
     cx.write("targets.yaml", &targets(&[entry]));
     let ran = eval(cx, &["--max-retries", "1"]);
     (ran, cx.read("attempts"))
@@ -385,7 +385,7 @@ fn only_what_took_too_long_is_asked_again() {
 
     let (ran, seen) = attempts(&cx, "sleep 600");
     assert_eq!(seen, "0\n1\n");
-    assert_eq!(ran.code(3).record()["error"], "CLI provider timed out after 300ms");
+    assert_eq!(ran.code(3).record()["error"], "CLI provider timed out after 600ms");
 
     // The word alone is not enough.
     let (ran, seen) = attempts(&cx, "echo timeout, timed out >&2; exit 1");
@@ -398,7 +398,7 @@ fn the_limit_of_an_attempt_is_a_time_out_too() {
     let cx = mocked(&["a"]);
     let command = "echo {ATTEMPT} >> attempts; test {ATTEMPT} = 2 || sleep 600; echo ok";
     cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
-    let ran = eval(&cx, &["--agent-timeout", "0.3"]);
+    let ran = eval(&cx, &["--agent-timeout", "0.6"]);
     assert_eq!(ran.success().record()["score"], 1);
     assert_eq!(cx.read("attempts"), "0\n1\n2\n");
 }

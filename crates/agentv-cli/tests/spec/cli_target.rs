@@ -239,11 +239,12 @@ fn http_server(status: Option<&'static str>) -> (String, Arc<AtomicUsize>) {
 
 #[test]
 fn s026_s082_a_health_check_may_be_an_http_request() {
-    let check = |status, error: Option<&str>| {
+    let check = |status: Option<&'static str>, error: Option<&str>| {
         let cx = context();
         let (url, count) = http_server(status);
+        let limit = if status.is_some() { "60" } else { "0.5" };
         let entry = cli_target("default", "echo ask >> log; echo ok")
-            + &format!("    healthcheck: {{type: http, url: '{url}', timeout_seconds: 0.5}}\n");
+            + &format!("    healthcheck: {{type: http, url: '{url}', timeout_seconds: {limit}}}\n");
         let ran = eval_three(&cx, entry);
         assert_eq!(count.load(Ordering::SeqCst), 1);
         assert_eq!(ran.records().len(), 3);
