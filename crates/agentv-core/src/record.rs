@@ -43,7 +43,8 @@ pub fn graded(
         (Score::clamped(result.score), weight)
     }));
     let error = candidate.error.or(ungraded);
-    let passes = score >= case.suite.pass_score && failed_required.is_empty() && error.is_none();
+    let passes =
+        score.reaches(case.suite.pass_score) && failed_required.is_empty() && error.is_none();
     ResultRecord {
         score: score.value(),
         status: if passes { Status::Pass } else { Status::Fail },
@@ -168,7 +169,7 @@ fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
             Required::AtLeast(bar) => bar,
         };
         // A grading that went wrong says nothing, so it does not meet a bar of 0 either.
-        !outcome.as_ref().is_ok_and(|verdict| verdict.score >= bar)
+        !outcome.as_ref().is_ok_and(|verdict| verdict.score.reaches(bar))
     });
     unmet.map(|graded| graded.entry.name.to_string()).collect()
 }

@@ -31,6 +31,11 @@ impl Score {
         self.0
     }
 
+    /// Whether this is the bar or above. Three times 0.7 over three is a little less than 0.7, which nobody means.
+    pub fn reaches(self, bar: Self) -> bool {
+        self.0 + 1e-9 >= bar.0
+    }
+
     /// The label of a score.
     pub fn verdict(self) -> VerdictWord {
         if self.0 >= 0.8 {
@@ -101,6 +106,13 @@ mod tests {
         assert_eq!(Score::clamped(f64::NAN), Score::ZERO);
         assert_eq!(Score::clamped(f64::INFINITY), Score::ZERO);
         assert!(Score::clamped(-0.0).value().is_sign_positive());
+    }
+
+    #[test]
+    fn rounding_does_not_miss_a_bar() {
+        let bar = Score::clamped(0.7);
+        assert!(aggregate([(bar, Weight::ONE); 3]).reaches(bar));
+        assert!(!Score::clamped(0.699).reaches(bar));
     }
 
     proptest! {

@@ -3,7 +3,7 @@
 use crate::args::EvalArgs;
 use crate::settings::{EvalSettings, Surroundings};
 use crate::terminal::{self, Progress, Screen, show_notes, summary};
-use agentv_core::TargetName;
+use agentv_core::{Score, TargetName};
 use agentv_runtime::config::{Cost, Notes};
 use agentv_runtime::load::{LoadedSuite, Loader, Report};
 use agentv_runtime::process::{self, Processes};
@@ -31,6 +31,10 @@ pub(crate) fn run(args: EvalArgs, surroundings: &Surroundings) -> Exit {
             "No eval cases matched the provided filters.",
             Some("look at `--eval-id`"),
         );
+    }
+    if let Some(input) = settings.files.iter().find(|input| is_same_file(input, &settings.out)) {
+        let message = format!("`--out` would overwrite the eval file `{}`", input.display());
+        return terminal::fail(&message, Some("choose another name for the results"));
     }
     let file = match open(&settings.out) {
         Ok(file) => file,
@@ -190,6 +194,10 @@ fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {
     }
 }
 
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
 /// Opens the results file, with the directories above it.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(dir) = path.parent() {
@@ -268,9 +276,9 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
     exit
 }
 
-/// A mean of ten times 0.1 is a little less than 0.1, but not below it.
+/// Rounding must not miss a gate.
 fn is_below(score: f64, bar: f64) -> bool {
-    score < bar - 1e-9
+    !Score::clamped(score).reaches(Score::clamped(bar))
 }
 
 /// Unique enough to find this run's children by.

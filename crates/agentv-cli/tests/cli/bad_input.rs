@@ -383,3 +383,12 @@ fn no_bytes_are_too_odd_for_configuration() {
         survives(&cx, &["validate", &format!("odd/{number}/.agentv.yaml")]);
     }
 }
+
+#[test]
+fn results_do_not_overwrite_the_eval_file() {
+    let cx = mocked(&["a"]);
+    let before = cx.read("suite.yaml");
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "./suite.yaml"]).run();
+    ran.code(2).stderr_has("`--out` would overwrite the eval file");
+    assert_eq!(cx.read("suite.yaml"), before);
+}
