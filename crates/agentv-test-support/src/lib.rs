@@ -35,4 +35,4 @@ pub use judge::{JudgeCall, JudgeDump};
 #[cfg(unix)]
 pub use meeting::Meeting;
 pub use suite::suite;
-pub use target::{cli_target, mock_target, targets};
+pub use target::{cli_target, mock_target, openai_target, targets};

@@ -17,6 +17,12 @@ pub fn cli_target(name: &str, command: &str) -> String {
     entry(name, "cli", "command_template", command)
 }
 
+/// An entry of kind `openai` whose API is at this address, for a [`FakeLlm`](crate::FakeLlm). More keys may follow, as with
+/// [`cli_target`].
+pub fn openai_target(name: &str, url: &str) -> String {
+    entry(name, "openai", "base_url", url) + "    model: fake-model\n"
+}
+
 /// Texts are written as JSON strings, which YAML reads the same.
 fn entry(name: &str, provider: &str, key: &str, value: &str) -> String {
     let (name, value) = (json!(name), json!(value));

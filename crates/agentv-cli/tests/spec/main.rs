@@ -9,6 +9,7 @@
 mod cli_target;
 mod grading;
 mod judges;
+mod llm_judge;
 mod loading;
 mod running;
 mod traces;
