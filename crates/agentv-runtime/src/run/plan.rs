@@ -110,13 +110,14 @@ fn lane_target(
     if let Some(delay) = choice.dry_run {
         let provider: Arc<dyn Provider> = Arc::new(Mock::dry_run(delay));
         let name = TargetName::from(format!("{name}-dry-run"));
-        let own = NamedProvider { name: name.clone(), provider: Arc::clone(&provider) };
+        let judge = Arc::new(Mock::dry_run_judge(delay));
+        let judge = NamedProvider { name: name.clone(), provider: judge };
         return Ok(LaneTarget {
             label: format!("{} [provider=mock (dry-run)]", spec.name).into(),
             name,
             provider,
             batching: false,
-            judges: JudgeTargets { book: Arc::clone(book), judge: Judge::Own(own) },
+            judges: JudgeTargets { book: Arc::clone(book), judge: Judge::StandIn(judge) },
         });
     }
     let provider = book.provider(name).map_err(|_| spec.obstacles.clone())?;

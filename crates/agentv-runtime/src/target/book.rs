@@ -1,7 +1,7 @@
 //! Targets by name, built when they are first needed, so that an unused one needs no key.
 
 use super::{LimitBook, Target};
-use crate::load::TargetsFile;
+use crate::load::{TargetSpec, TargetsFile};
 use crate::providers::Deps;
 use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
 use agentv_wire::FailureKind;
@@ -51,14 +51,15 @@ impl TargetBook {
         Ok(provider)
     }
 
-    fn build(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
-        let Some(spec) = self.file.find(name.as_str()) else {
+    fn spec(&self, name: &TargetName) -> Result<&TargetSpec, TargetError> {
+        self.file.find(name.as_str()).ok_or_else(|| {
             let available: Vec<&str> = self.file.names().collect();
-            return Err(TargetError::Unknown {
-                name: name.to_string(),
-                available: available.join(", "),
-            });
-        };
+            TargetError::Unknown { name: name.to_string(), available: available.join(", ") }
+        })
+    }
+
+    fn build(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
+        let spec = self.spec(name)?;
         let Some(maker) = &spec.maker else {
             let reasons: Vec<&str> =
                 spec.obstacles.iter().map(|note| note.message.as_str()).collect();
@@ -86,22 +87,25 @@ pub enum Judge {
     Named(TargetName),
     /// The target itself, since it names no judge.
     Own(NamedProvider),
+    /// In a dry run: the same stand-in for whoever is named, so that nobody is called.
+    StandIn(NamedProvider),
 }
 
 impl Targets for JudgeTargets {
     fn judge(&self) -> Result<NamedProvider, EvaluatorError> {
         match &self.judge {
             Judge::Named(name) => self.named(name.as_str()),
-            Judge::Own(own) => Ok(own.clone()),
+            Judge::Own(own) | Judge::StandIn(own) => Ok(own.clone()),
         }
     }
 
     fn named(&self, name: &str) -> Result<NamedProvider, EvaluatorError> {
         let name = TargetName::from(name);
-        let provider = self.book.provider(&name);
-        let provider = provider
-            .map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))?;
-        Ok(NamedProvider { name, provider })
+        let found = match &self.judge {
+            Judge::StandIn(stand_in) => self.book.spec(&name).map(|_| stand_in.clone()),
+            _ => self.book.provider(&name).map(|provider| NamedProvider { name, provider }),
+        };
+        found.map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))
     }
 
     fn names(&self) -> Vec<&str> {

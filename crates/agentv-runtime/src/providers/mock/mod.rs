@@ -72,9 +72,19 @@ impl FromNode for Trace {
 impl Mock {
     /// The stand-in for another target in a dry run.
     pub fn dry_run(delay: DryRunDelay) -> Self {
+        Self::saying(r#"{"answer":"Mock dry-run response"}"#, delay)
+    }
+
+    /// The stand-in for judges in a dry run. What it says can be read by every judge; it gives no marks, since nobody looked.
+    pub fn dry_run_judge(delay: DryRunDelay) -> Self {
+        let response = r#"{"score":0,"checks":[],"reasoning":"Dry run: no judge was asked."}"#;
+        Self::saying(response, delay)
+    }
+
+    fn saying(response: &str, delay: DryRunDelay) -> Self {
         Self {
             settings: MockSettings {
-                response: r#"{"answer":"Mock dry-run response"}"#.to_owned(),
+                response: response.to_owned(),
                 delay_ms: delay.fixed_ms,
                 delay_min_ms: delay.min_ms,
                 delay_max_ms: delay.max_ms,
