@@ -146,6 +146,8 @@ pub struct EvaluatorError {
     pub misses: Option<Vec<String>>,
     /// What was asked or run, for the record.
     pub request: Option<Box<Value>>,
+    /// The members of a composite, which may have graded all the same.
+    pub members: Option<Vec<EvaluatorResult>>,
     /// What it cost all the same.
     pub usage: Option<Box<Usage>>,
     /// What each judge of a panel said.
@@ -159,6 +161,7 @@ impl EvaluatorError {
             message: message.into(),
             misses: None,
             request: None,
+            members: None,
             usage: None,
             votes: None,
         }

@@ -189,6 +189,7 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
                 word: Some(VerdictWord::Fail),
                 misses: error.misses.clone().unwrap_or_else(usual),
                 request: error.request.map(|request| *request),
+                members: error.members,
                 usage: error.usage.map(|usage| *usage),
                 votes: error.votes,
                 ..Verdict::of(Score::ZERO).because(error.message.clone())

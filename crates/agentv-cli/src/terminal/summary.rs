@@ -28,7 +28,7 @@ pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
     screen.line(format!("Status: {} pass, {} fail", tally.passed, count - tally.passed));
     if tally.judge_errors > 0 {
         screen.line(format!(
-            "Grading errors: {} (scored 0; see `error` in evaluator_results)",
+            "Grading errors: {} (see `error` in evaluator_results)",
             tally.judge_errors
         ));
     }

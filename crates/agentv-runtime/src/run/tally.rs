@@ -1,7 +1,7 @@
 //! What a run came to, in numbers. Scores and the extremes are kept, records are not.
 
 use agentv_core::event::Finished;
-use agentv_wire::{ResultRecord, Status};
+use agentv_wire::{EvaluatorResult, ResultRecord, Status};
 use std::collections::BTreeMap;
 
 /// The numbers of a run so far.
@@ -92,7 +92,15 @@ impl Tally {
 }
 
 fn judge_errors(record: &ResultRecord) -> usize {
-    record.evaluator_results.iter().flatten().filter(|result| result.error.is_some()).count()
+    record.evaluator_results.iter().flatten().map(errors_in).sum()
+}
+
+/// The members of a composite count, unless the composite itself failed, most likely by one of them.
+fn errors_in(result: &EvaluatorResult) -> usize {
+    if result.error.is_some() {
+        return 1;
+    }
+    result.evaluator_results.iter().flatten().map(errors_in).sum()
 }
 
 impl TargetTally {

@@ -48,7 +48,7 @@ impl Aggregator {
     ) -> Result<Verdict, EvaluatorError> {
         match self {
             Self::WeightedAverage { weights } => Ok(weighted(members, weights)),
-            Self::Code(code) => Ok(code.aggregate(members, cx).await),
+            Self::Code(code) => code.aggregate(members, cx).await,
             Self::Model { prompt, target } => {
                 by_model(prompt.as_deref(), target.as_deref(), members, cx).await
             }
@@ -69,15 +69,18 @@ impl Aggregator {
 }
 
 impl Code {
-    async fn aggregate(&self, members: &[&EvaluatorResult], cx: &EvalContext<'_>) -> Verdict {
+    async fn aggregate(
+        &self,
+        members: &[&EvaluatorResult],
+        cx: &EvalContext<'_>,
+    ) -> Result<Verdict, EvaluatorError> {
         let mut request = json!({ "aggregator": "code_judge", "script": self.script });
         match self.run(members, cx).await {
-            Ok(verdict) => Verdict { request: Some(request), ..verdict },
-            Err(reason) => {
-                request["error"] = json!(reason);
-                let miss =
-                    Verdict::miss(format!("Code aggregator failed: {reason}")).because(reason);
-                Verdict { request: Some(request), ..miss }
+            Ok(verdict) => Ok(Verdict { request: Some(request), ..verdict }),
+            Err(error) => {
+                request["error"] = json!(error.message);
+                let misses = Some(vec![format!("Code aggregator failed: {}", error.message)]);
+                Err(EvaluatorError { misses, ..error.with_request(request) })
             }
         }
     }
@@ -86,10 +89,11 @@ impl Code {
         &self,
         members: &[&EvaluatorResult],
         cx: &EvalContext<'_>,
-    ) -> Result<Verdict, String> {
+    ) -> Result<Verdict, EvaluatorError> {
+        let failed = |reason: String| EvaluatorError::new(FailureKind::Provider, reason);
         let Self { script, cwd, time_limit, env, processes } = self;
         let stdin = number::to_string_pretty(&json!({ "results": results(members) }))
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| failed(error.to_string()))?;
         let command = Command {
             argv: Command::shell(script),
             cwd: cwd.clone(),
@@ -103,20 +107,24 @@ impl Code {
         let output =
             processes.run(command, &cx.call.cancel).await.map_err(|error| match error {
                 RunError::TimedOut { after, .. } => {
-                    format!("timed out after {}ms", after.as_millis())
+                    let message = format!("timed out after {}ms", after.as_millis());
+                    EvaluatorError::new(FailureKind::Timeout, message)
                 }
-                RunError::Spawn { program, source } => format!("cannot run `{program}`: {source}"),
-                RunError::Cancelled => "the run was stopped".to_owned(),
+                RunError::Spawn { program, source } => {
+                    failed(format!("cannot run `{program}`: {source}"))
+                }
+                RunError::Cancelled => failed("the run was stopped".to_owned()),
             })?;
         if !output.ended.is_success() {
-            return Err(format!("the script failed: {}", output.stderr.tail(2000)));
+            return Err(failed(format!("the script failed: {}", output.stderr.tail(2000))));
         }
         let text = output.stdout.text_lossy();
         printed(text.trim()).ok_or_else(|| {
-            format!(
+            let message = format!(
                 "print one JSON object such as `{{\"score\": 0.5}}`; the script printed: {}",
                 text.trim()
-            )
+            );
+            EvaluatorError::new(FailureKind::Parse, message)
         })
     }
 }

@@ -86,9 +86,14 @@ fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggr
         "llm_judge" => {
             let target = own.take("target");
             let prompt = match own.node("prompt") {
-                Some(node) => Some(
-                    template::read(node.as_text().unwrap_or_default(), node, &mut own, build)?.text,
-                ),
+                Some(node) => {
+                    let Some(text) = node.as_text() else {
+                        let message = format!("`prompt` must be text, not {}", node.describe());
+                        own.error("composite::prompt", "prompt", message);
+                        return None;
+                    };
+                    Some(template::read(text, node, &mut own, build)?.text)
+                }
                 None => None,
             };
             Some(Aggregator::Model { prompt, target })

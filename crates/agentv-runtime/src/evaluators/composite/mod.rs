@@ -52,24 +52,43 @@ impl Evaluator for Composite {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let outcomes =
             join_all(self.members.iter().map(|member| member.evaluator.evaluate(cx))).await;
-        let mut results = Vec::with_capacity(outcomes.len());
-        for (entry, outcome) in self.members.iter().zip(outcomes) {
-            if let (OnError::Fail, Err(error)) = (entry.on_error, &outcome) {
-                return Err(EvaluatorError {
-                    message: format!("member '{}' failed: {error}", entry.name),
-                    ..error.clone()
-                });
+        let failure = self.failure(&outcomes);
+        let members = self.members.iter().zip(outcomes);
+        let results: Vec<EvaluatorResult> =
+            members.map(|(entry, outcome)| evaluator_result(Graded { entry, outcome })).collect();
+        let verdict = match failure {
+            Some(failure) => Err(failure),
+            None => {
+                let results = results.iter().zip(&self.members);
+                let counted = results.filter(|(result, member)| counts(result, member));
+                let counted: Vec<&EvaluatorResult> = counted.map(|(result, _)| result).collect();
+                self.aggregator.aggregate(&counted, cx).await
             }
-            results.push(evaluator_result(Graded { entry, outcome }));
+        };
+        let members = Some(self.aggregator.shown(results));
+        match verdict {
+            Ok(verdict) => Ok(Verdict { members, ..verdict }),
+            Err(error) => Err(EvaluatorError { members, ..error }),
         }
-        let counted: Vec<&EvaluatorResult> = results
-            .iter()
-            .zip(&self.members)
-            .filter(|(result, member)| counts(result, member))
-            .map(|(r, _)| r)
-            .collect();
-        let verdict = self.aggregator.aggregate(&counted, cx).await?;
-        Ok(Verdict { members: Some(self.aggregator.shown(results)), ..verdict })
+    }
+}
+
+impl Composite {
+    /// Why there is nothing to aggregate: a member whose failure is to be that of the whole, or no member that counts.
+    fn failure(&self, outcomes: &[Result<Verdict, EvaluatorError>]) -> Option<EvaluatorError> {
+        let failed = || {
+            let members = self.members.iter().zip(outcomes);
+            members.filter_map(|(member, outcome)| Some((member, outcome.as_ref().err()?)))
+        };
+        if let Some((member, error)) = failed().find(|(member, _)| member.on_error == OnError::Fail)
+        {
+            let message = format!("member '{}' failed: {error}", member.name);
+            return Some(EvaluatorError::new(error.kind, message));
+        }
+        let excluded = failed().filter(|(member, _)| member.on_error == OnError::Exclude).count();
+        let (member, error) = failed().next().filter(|_| excluded == outcomes.len())?;
+        let message = format!("no member could grade; '{}' failed: {error}", member.name);
+        Some(EvaluatorError::new(error.kind, message))
     }
 }
 
