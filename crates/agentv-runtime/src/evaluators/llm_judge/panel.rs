@@ -71,6 +71,10 @@ fn together(verdicts: Vec<(&String, Verdict)>, vote: Vote) -> Verdict {
         }
     };
     let mut whole = Verdict::of(Score::clamped(score));
+    // What a rubric requires holds if more than half of the judges say so, whatever the scores come to.
+    let failed =
+        verdicts.iter().filter(|(_, verdict)| verdict.word == Some(VerdictWord::Fail)).count();
+    whole.word = (failed * 2 >= verdicts.len()).then_some(VerdictWord::Fail);
     let mut reasons = Vec::new();
     for (name, verdict) in verdicts {
         whole.hits.extend(verdict.hits.into_iter().map(|hit| format!("[{name}] {hit}")));

@@ -57,6 +57,14 @@ pub(super) fn read(node: &Node<'_>, fields: &mut Fields<'_, '_>) -> Option<Rubri
     let items: Vec<Option<Item>> =
         list.iter().enumerate().map(|(index, node)| item(node, index, fields)).collect();
     let items = items.into_iter().collect::<Option<Vec<Item>>>()?;
+    // One check of the judge would count for both.
+    for (index, item) in items.iter().enumerate() {
+        if items[..index].iter().any(|known| known.id == item.id) {
+            let message = format!("{} has two rubrics with the id `{}`", fields.owner(), item.id);
+            let note = fields.error_at("rubric::twin", list[index].span, message);
+            note.help("give each rubric an `id` of its own");
+        }
+    }
     let scored =
         |item: &Item| !item.ranges.is_empty() || item.required.is_some_and(|bar| bar < TOP);
     let mode = if items.iter().any(scored) { Mode::Ranges } else { Mode::Checklist };
@@ -134,7 +142,7 @@ fn ranges(node: &Node<'_>, fields: &mut Fields<'_, '_>) -> Option<Vec<Range>> {
     let mut next = 0;
     let covers = ranges.iter().all(|range| {
         let fits = range.from == next && range.to >= range.from;
-        next = range.to + 1;
+        next = range.to.saturating_add(1);
         fits
     });
     if !covers || next != TOP + 1 {
