@@ -132,11 +132,19 @@ fn make(
     (made, failed)
 }
 
-/// All or nothing: a file that is half written would be worse than none.
+/// All or nothing: a file that is half written would be worse than none. It stays where a link leads to, and as readable as
+/// it was.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let path = path.canonicalize()?;
     let temporary = path.with_extension("agentv-tmp");
-    let mut file = std::fs::File::create(&temporary)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_data()?;
-    std::fs::rename(&temporary, path)
+    let written = std::fs::File::create(&temporary).and_then(|mut file| {
+        file.set_permissions(std::fs::metadata(&path)?.permissions())?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()?;
+        std::fs::rename(&temporary, &path)
+    });
+    if written.is_err() {
+        std::fs::remove_file(&temporary).ok();
+    }
+    written
 }

@@ -3,7 +3,7 @@
 use super::scope::CASES;
 use super::{case, yaml};
 use crate::config::{Kind, Node, Notes};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// A case that rubrics can be made for.
@@ -13,6 +13,8 @@ pub struct Unrated {
     pub expected_outcome: String,
     pub question: String,
     pub reference_answer: Option<String>,
+    /// Its number in the list.
+    index: usize,
     place: Place,
 }
 
@@ -34,21 +36,47 @@ pub struct NewRubric {
     pub required: bool,
 }
 
-/// The cases of an eval file that have an outcome and no rubrics, and how many others there are. What is wrong with the
-/// file is noted.
+/// The cases of an eval file that have an outcome, no rubrics and a place for them, and how many others there are. What is
+/// wrong with the file is noted.
 pub fn unrated(text: &str, notes: &mut Notes) -> Option<(Vec<Unrated>, usize)> {
     let root = yaml::parse(text, notes)?;
-    let list = CASES.iter().find_map(|key| root.get(key)).and_then(Node::as_list);
-    let Some(items) = list else {
+    let Some((key, items)) = CASES.iter().find_map(|key| Some((*key, root.get(key)?.as_list()?)))
+    else {
         notes.error("suite::cases", None, "the file has no list of `evalcases`");
         return None;
     };
-    let found: Vec<Unrated> = items.iter().filter_map(|item| unrated_case(item, text)).collect();
+    let mut found: Vec<Unrated> =
+        (0..items.len()).filter_map(|index| unrated_case(items, index, text)).collect();
+    // YAML has more layouts than anyone can foresee, and a file must not be spoiled by any of them.
+    let before = root.to_value();
+    if !fits(text, &before, key, &found.iter().collect::<Vec<_>>()) {
+        found.retain(|case| fits(text, &before, key, &[case]));
+    }
     let skipped = items.len() - found.len();
     Some((found, skipped))
 }
 
-fn unrated_case(node: &Node<'_>, text: &str) -> Option<Unrated> {
+/// Whether rubrics at these places are the rubrics of these cases and change nothing else.
+fn fits(text: &str, before: &Value, key: &str, cases: &[&Unrated]) -> bool {
+    let probe = NewRubric {
+        id: "probe".to_owned(),
+        expected_outcome: "probe".to_owned(),
+        weight: 1.0,
+        required: true,
+    };
+    let made: Vec<_> = cases.iter().map(|case| ((*case).clone(), vec![probe.clone()])).collect();
+    let after = with_rubrics(text, &made);
+    let mut expected = before.clone();
+    for case in cases {
+        expected[key][case.index]["rubrics"] = json!([
+            { "id": "probe", "expected_outcome": "probe", "weight": 1, "required": true },
+        ]);
+    }
+    yaml::parse(&after, &mut Notes::new("")).is_some_and(|root| root.to_value() == expected)
+}
+
+fn unrated_case(items: &[Node<'_>], index: usize, text: &str) -> Option<Unrated> {
+    let node = &items[index];
     if node.get("rubrics").is_some() {
         return None;
     }
@@ -60,6 +88,7 @@ fn unrated_case(node: &Node<'_>, text: &str) -> Option<Unrated> {
         expected_outcome: outcome.to_owned(),
         question: question(node).unwrap_or_default(),
         reference_answer: node.get("reference_answer").and_then(Node::as_text).map(str::to_owned),
+        index,
         place: place(node, text)?,
     })
 }
@@ -77,28 +106,38 @@ fn question(node: &Node<'_>) -> Option<String> {
     plain.or_else(said).map(str::to_owned)
 }
 
-/// Behind the last line of a case in block style. A case in braces has no such place.
+/// Behind the last line of a case in block style. A case in braces has no such place. The values' own places are no help:
+/// an alias stands where its anchor does, and a value in brackets ends before they do.
 fn place(node: &Node<'_>, text: &str) -> Option<Place> {
-    let first = node.as_map()?.first()?;
-    let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |newline| newline + 1);
-    let key = first.key_span.start as usize;
-    let before = &text[line_start(key)..key];
+    let start = node.span.start;
+    let keys = node.as_map()?.iter().map(|entry| entry.key_span.start);
+    // Keys from a merge stand elsewhere, before the case.
+    let key = keys.filter(|key| *key >= start).min()? as usize;
+    let line = text[..key].rfind('\n').map_or(0, |newline| newline + 1);
+    let before = &text[line..key];
     if !before.chars().all(|c| c == ' ' || c == '-') {
         return None;
     }
-    let leaf = last_leaf(node);
-    let end = (leaf.span.end as usize).min(text.len());
-    let mut at = if text[line_start(end)..end].trim().is_empty() {
-        line_start(end)
-    } else {
-        text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1)
-    };
+    let indent = before.len();
     // Blank lines after the case stay after it, unless a block text (`|+`) keeps them as its own.
-    let keeps_blanks = leaf.as_text().is_some_and(|text| text.ends_with("\n\n"));
-    while !keeps_blanks && text[..at].ends_with("\n\n") {
-        at -= 1;
+    let keeps_blanks = last_leaf(node).as_text().is_some_and(|text| text.ends_with("\n\n"));
+    let (mut at, mut end) = (line, line);
+    for line in text[line..].split_inclusive('\n') {
+        let column = line.len() - line.trim_start_matches(' ').len();
+        let is_blank = line.trim().is_empty();
+        let is_comment = line.trim_start().starts_with('#') && column < indent;
+        // The first line may begin with the dash of its item.
+        let is_own =
+            if is_blank { keeps_blanks && at == end } else { at < key || column >= indent };
+        if !is_own && !is_blank && !is_comment {
+            break;
+        }
+        end += line.len();
+        if is_own && !is_comment {
+            at = end;
+        }
     }
-    Some(Place { at, indent: before.len() })
+    Some(Place { at, indent })
 }
 
 /// The last value that is no block: a block's own end may lie in the next one's indent.
@@ -116,13 +155,14 @@ pub fn with_rubrics(text: &str, made: &[(Unrated, Vec<NewRubric>)]) -> String {
     let mut made: Vec<&(Unrated, Vec<NewRubric>)> = made.iter().collect();
     made.sort_by_key(|(case, _)| case.place.at);
     let mut whole = String::with_capacity(text.len() + made.len() * 512);
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut from = 0;
     for (case, rubrics) in made {
         whole.push_str(&text[from..case.place.at]);
         if !whole.is_empty() && !whole.ends_with('\n') {
-            whole.push('\n');
+            whole.push_str(newline);
         }
-        whole.push_str(&block(rubrics, case.place.indent));
+        whole.push_str(&block(rubrics, case.place.indent).replace('\n', newline));
         from = case.place.at;
     }
     whole.push_str(&text[from..]);
