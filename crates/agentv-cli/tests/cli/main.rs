@@ -9,6 +9,8 @@ mod bad_input;
 mod eval;
 mod examples;
 mod files;
+mod generate;
+mod judges;
 mod lifecycle;
 mod validate;
 
