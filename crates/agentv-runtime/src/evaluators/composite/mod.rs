@@ -56,14 +56,13 @@ impl Evaluator for Composite {
         let members = self.members.iter().zip(outcomes);
         let results: Vec<EvaluatorResult> =
             members.map(|(entry, outcome)| evaluator_result(Graded { entry, outcome })).collect();
-        let verdict = match failure {
-            Some(failure) => Err(failure),
-            None => {
-                let results = results.iter().zip(&self.members);
-                let counted = results.filter(|(result, member)| counts(result, member));
-                let counted: Vec<&EvaluatorResult> = counted.map(|(result, _)| result).collect();
-                self.aggregator.aggregate(&counted, cx).await
-            }
+        let verdict = if let Some(failure) = failure {
+            Err(failure)
+        } else {
+            let results = results.iter().zip(&self.members);
+            let counted = results.filter(|(result, member)| counts(result, member));
+            let counted: Vec<&EvaluatorResult> = counted.map(|(result, _)| result).collect();
+            self.aggregator.aggregate(&counted, cx).await
         };
         let members = Some(self.aggregator.shown(results));
         match verdict {
