@@ -27,6 +27,28 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Check eval files, datasets, targets and configuration without calling anything
     Validate(ValidateArgs),
+    /// Have a model write parts of eval files
+    #[command(subcommand)]
+    Generate(GenerateCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum GenerateCommand {
+    /// Write rubrics for the cases of an eval file that have none; comments and layout stay
+    Rubrics(GenerateRubricsArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GenerateRubricsArgs {
+    /// A YAML eval file; it is changed in place
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The target that writes [default: the file's own, else `default`]
+    #[arg(short, long, value_name = "NAME")]
+    pub target: Option<String>,
+    /// The targets file, or a directory that holds it
+    #[arg(long, value_name = "PATH")]
+    pub targets: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

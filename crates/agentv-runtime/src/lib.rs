@@ -11,6 +11,7 @@ pub mod providers;
 pub mod target;
 
 pub mod evaluators;
+pub mod generate;
 
 pub mod run;
 pub mod writers;

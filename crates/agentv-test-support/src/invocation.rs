@@ -102,13 +102,20 @@ impl Running {
         assert!(sent.unwrap().success(), "the signal {name} cannot be sent");
     }
 
-    /// Reads the first line of stdout, then closes it, as `head -n 1` does.
+    /// Waits for the next line on stdout.
     #[track_caller]
-    pub fn read_one_line(&mut self) -> String {
+    pub fn read_line(&mut self) -> String {
         let mut line = String::new();
-        let stdout = self.child.stdout.take().unwrap();
-        BufReader::with_capacity(1, stdout).read_line(&mut line).unwrap();
+        // A buffer of one byte takes nothing that belongs to those who read next.
+        let mut stdout = BufReader::with_capacity(1, self.child.stdout.take().unwrap());
+        stdout.read_line(&mut line).unwrap();
+        self.child.stdout = Some(stdout.into_inner());
         line
+    }
+
+    /// From now on nobody reads what it prints, as when `head` has seen enough.
+    pub fn close_stdout(&mut self) {
+        self.child.stdout = None;
     }
 
     /// Waits for its end.

@@ -93,7 +93,8 @@ fn a_run_can_be_given_a_signal_and_cut_off() {
     let meeting = cx.meeting("meeting");
     let script = format!("echo $$ > pid; echo first; {}", meeting.attend("there"));
     let mut running = cx.agentv(["-c", &script]).start();
-    assert_eq!(running.read_one_line(), "first\n");
+    assert_eq!(running.read_line(), "first\n");
+    running.close_stdout();
     assert_eq!(meeting.next(), "there");
     assert!(is_alive(&cx.read("pid")));
     running.signal("TERM");

@@ -64,6 +64,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("cache", Whole),
         ],
     ),
+    ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
     (
         "run",

@@ -110,27 +110,25 @@ fn prepare(
     });
     show_notes(&report, &surroundings.working_dir);
     if stops(&report, settings) {
-        let (errors, warnings) =
-            (report.errors().count() + report.dropped, report.warnings().count());
+        let errors = report.errors().count() + report.dropped.errors;
+        let warnings = report.warnings().count() + report.dropped.warnings;
         terminal::complain(
             &format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files"),
             None,
         );
         return None;
     }
-    Some(Prepared { plan, warnings: report.notes.len() })
+    Some(Prepared { plan, warnings: report.notes.len() + report.dropped.total() })
 }
 
 /// Whether the notes are too much to go on with.
 fn stops(report: &Report, settings: &EvalSettings) -> bool {
     let tolerated = match (settings.strict, settings.skip_invalid) {
-        (true, _) => {
-            return report.notes.iter().any(|note| note.cost > Cost::Nothing || settings.strict);
-        }
-        (false, true) => Cost::Case,
-        (false, false) => Cost::Nothing,
+        (true, _) => None,
+        (false, true) => Some(Cost::Case),
+        (false, false) => Some(Cost::Nothing),
     };
-    report.notes.iter().any(|note| note.cost > tolerated)
+    report.worst() > tolerated
 }
 
 /// The targets that hold for a suite.
@@ -247,7 +245,7 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
     }
     let mut exit = Exit::Success;
     for (name, target) in &tally.targets {
-        if let Some(bar) = gates.target_mean.filter(|bar| target.mean() < *bar) {
+        if let Some(bar) = gates.target_mean.filter(|bar| is_below(target.mean(), *bar)) {
             terminal::complain(
                 &format!(
                     "target `{name}` has a mean of {:.3}, below --threshold {bar}",
@@ -259,7 +257,7 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
         }
     }
     if let Some((bar, lowest)) =
-        gates.every_case.zip(tally.lowest).filter(|(bar, lowest)| lowest < bar)
+        gates.every_case.zip(tally.lowest).filter(|(bar, lowest)| is_below(*lowest, *bar))
     {
         terminal::complain(
             &format!("a case scores {lowest:.3}, below --case-threshold {bar}"),
@@ -268,6 +266,11 @@ fn conclude(outcome: &Outcome, settings: &EvalSettings) -> Exit {
         exit = Exit::Gate;
     }
     exit
+}
+
+/// A mean of ten times 0.1 is a little less than 0.1, but not below it.
+fn is_below(score: f64, bar: f64) -> bool {
+    score < bar - 1e-9
 }
 
 /// Unique enough to find this run's children by.

@@ -1,4 +1,5 @@
 //! What the program can do; a file each.
 
 pub(crate) mod eval;
+pub(crate) mod generate;
 pub(crate) mod validate;

@@ -94,7 +94,7 @@ fn show_json(checked: &[Checked], strict: bool) {
                 "kind": file.kind,
                 "valid": file.is_valid(strict),
                 "notes": file.report.notes,
-                "notes_left_out": file.report.dropped,
+                "notes_left_out": file.report.dropped.total(),
             })
         })
         .collect();

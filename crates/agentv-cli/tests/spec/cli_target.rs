@@ -269,8 +269,8 @@ fn s026_s082_a_health_check_may_be_an_http_request() {
 #[track_caller]
 fn refused(keys: &str, expected: &[&str]) {
     let cx = context();
-    let lines: String = keys.lines().map(|line| format!("    {}\n", line.trim_start())).collect();
-    let entry = format!("  - name: agent\n    provider: cli\n{lines}");
+    let entry =
+        format!("  - name: agent\n    provider: cli\n    {}\n", keys.replace('\n', "\n    "));
     cx.write("targets.yaml", &targets(&[mock_target("other", "ok"), entry]));
     cx.write("evals/suite.yaml", &cases(&["a"]));
     let validated = cx.agentv(["validate", "targets.yaml"]).run();

@@ -133,10 +133,22 @@ impl<'a, 't> Fields<'a, 't> {
         let node = self.node_of(keys);
         if node.is_none() {
             let message = format!("{} needs `{}`", self.owner, keys[0]);
-            let span = self.head();
-            self.notes.error("config::missing", Some(span), message).costs(self.cost);
+            let (span, help) = self.misspelt(keys).unzip();
+            let span = span.unwrap_or_else(|| self.head());
+            self.notes.error("config::missing", Some(span), message).costs(self.cost).help = help;
         }
         node
+    }
+
+    /// Where a key that is near enough to these stands, and the question to ask. It then counts as read.
+    pub(super) fn misspelt(&mut self, keys: &[&'static str]) -> Option<(Span, String)> {
+        let unread = self.map.iter().zip(&mut self.taken).filter(|(_, taken)| !**taken);
+        let mut near = unread.filter_map(|(entry, taken)| {
+            suggestion(&entry.key, keys.iter().copied()).map(|key| (entry.key_span, key, taken))
+        });
+        let (span, key, taken) = near.next()?;
+        *taken = true;
+        Some((span, format!("did you mean `{key}`?")))
     }
 
     fn read<T: FromNode>(&mut self, key: &str, node: &Node<'t>) -> Option<T> {

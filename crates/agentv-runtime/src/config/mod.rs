@@ -13,7 +13,7 @@ mod secret;
 pub use env::{Env, EnvError, variable_reference};
 pub use fields::{Fields, FromNode, Leftovers, Wrong, suggestion};
 pub use node::{Entry, Kind, Map, Node, Span};
-pub use note::{Cost, Note, Notes, Place};
+pub use note::{Cost, Dropped, Note, Notes, Place};
 pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
 pub use secret::Presence;

@@ -2,6 +2,7 @@
 
 use super::Span;
 use serde::Serialize;
+use std::ops::{AddAssign, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ pub struct Place {
     pub text: String,
     /// The bytes of `text` that the note is about.
     #[serde(skip)]
-    pub range: std::ops::Range<usize>,
+    pub range: Range<usize>,
 }
 
 impl Note {
@@ -71,9 +72,9 @@ impl Note {
 pub struct Notes {
     path: Arc<Path>,
     list: Vec<Note>,
-    errors: usize,
-    /// Notes that were not kept, since nobody reads thousands.
-    dropped: usize,
+    count: Count,
+    /// A note that is only counted. It is here so that a caller has one to talk to.
+    spare: Option<Note>,
     /// What no note may show of the source: somebody wrote a key into a file.
     hidden: Vec<Span>,
 }
@@ -82,11 +83,40 @@ pub struct Notes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
     kept: usize,
-    errors: usize,
-    dropped: usize,
+    count: Count,
 }
 
-/// How many notes on one file are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Count {
+    warnings: usize,
+    errors: usize,
+    dropped: Dropped,
+}
+
+/// Notes that were not kept, since nobody reads thousands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Dropped {
+    pub warnings: usize,
+    pub errors: usize,
+    /// What the worst of them costs.
+    pub worst: Option<Cost>,
+}
+
+impl Dropped {
+    pub fn total(&self) -> usize {
+        self.warnings + self.errors
+    }
+}
+
+impl AddAssign for Dropped {
+    fn add_assign(&mut self, other: Self) {
+        self.warnings += other.warnings;
+        self.errors += other.errors;
+        self.worst = self.worst.max(other.worst);
+    }
+}
+
+/// How many warnings on one file are kept, and how many errors: neither crowds out the other.
 const KEPT: usize = 200;
 
 impl Notes {
@@ -94,8 +124,8 @@ impl Notes {
         Self {
             path: path.into().into(),
             list: Vec::new(),
-            errors: 0,
-            dropped: 0,
+            count: Count::default(),
+            spare: None,
             hidden: Vec::new(),
         }
     }
@@ -107,7 +137,6 @@ impl Notes {
         at: Option<Span>,
         message: impl Into<String>,
     ) -> &mut Note {
-        self.errors += 1;
         self.push(code, at, message.into(), Cost::Command)
     }
 
@@ -128,6 +157,13 @@ impl Notes {
         message: String,
         cost: Cost,
     ) -> &mut Note {
+        self.count_spare();
+        let count = match cost {
+            Cost::Nothing => &mut self.count.warnings,
+            _ => &mut self.count.errors,
+        };
+        *count += 1;
+        let is_kept = *count <= KEPT;
         let place = Place {
             path: Arc::clone(&self.path),
             line: 0,
@@ -135,19 +171,25 @@ impl Notes {
             text: String::new(),
             range: 0..0,
         };
-        if self.list.len() >= KEPT {
-            // The last place is overwritten, so that a caller has a note to talk to.
-            self.list.truncate(KEPT - 1);
-            self.dropped += 1;
+        let note = Note { code, message, help: None, cost, place, span };
+        if !is_kept {
+            return self.spare.insert(note);
         }
-        self.list.push(Note { code, message, help: None, cost, place, span });
+        self.list.push(note);
         let last = self.list.len() - 1;
         &mut self.list[last]
     }
 
+    /// Counts the spare note, now that nothing more is said about it.
+    fn count_spare(&mut self) {
+        let Some(note) = self.spare.take() else { return };
+        let errors = usize::from(note.is_error());
+        self.count.dropped += Dropped { warnings: 1 - errors, errors, worst: Some(note.cost) };
+    }
+
     /// How many errors there are so far.
     pub fn errors(&self) -> usize {
-        self.errors
+        self.count.errors
     }
 
     pub fn is_empty(&self) -> bool {
@@ -156,19 +198,20 @@ impl Notes {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.rewind(Mark { kept: 0, errors: 0, dropped: 0 });
+        self.rewind(Mark { kept: 0, count: Count::default() });
     }
 
     /// A place to go back to with [`Notes::rewind`].
-    pub fn mark(&self) -> Mark {
-        Mark { kept: self.list.len(), errors: self.errors, dropped: self.dropped }
+    pub fn mark(&mut self) -> Mark {
+        self.count_spare();
+        Mark { kept: self.list.len(), count: self.count }
     }
 
     /// Forgets all that was noted since, to note it again in another way.
     pub fn rewind(&mut self, mark: Mark) {
         self.list.truncate(mark.kept);
-        self.errors = mark.errors;
-        self.dropped = mark.dropped;
+        self.count = mark.count;
+        self.spare = None;
     }
 
     /// From now on, no note shows this piece of the source.
@@ -195,17 +238,25 @@ impl Notes {
     }
 
     /// Takes over those notes of another list that are not held back, and gives the others.
-    pub fn absorb_unless(&mut self, other: Self, hold_back: impl Fn(&Note) -> bool) -> Vec<Note> {
+    pub fn absorb_unless(
+        &mut self,
+        mut other: Self,
+        hold_back: impl Fn(&Note) -> bool,
+    ) -> Vec<Note> {
+        other.count_spare();
         let (held, taken): (Vec<Note>, Vec<Note>) = other.list.into_iter().partition(hold_back);
-        self.errors += taken.iter().filter(|note| note.is_error()).count();
-        self.dropped += other.dropped;
+        let errors = taken.iter().filter(|note| note.is_error()).count();
+        self.count.errors += errors + other.count.dropped.errors;
+        self.count.warnings += taken.len() - errors + other.count.dropped.warnings;
+        self.count.dropped += other.count.dropped;
         self.list.extend(taken);
         held
     }
 
-    /// The notes, and how many more there were.
-    pub fn finish(self) -> (Vec<Note>, usize) {
-        (self.list, self.dropped)
+    /// The notes, and what more there was.
+    pub fn finish(mut self) -> (Vec<Note>, Dropped) {
+        self.count_spare();
+        (self.list, self.count.dropped)
     }
 }
 
@@ -232,20 +283,29 @@ fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> Place {
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let line = text[line_start..line_end].trim_end_matches('\r');
+    let (start, end) = (start - line_start, end.min(line_end) - line_start);
+    let window = window(line, start);
+    let inside = |at: usize| at.clamp(window.start, window.end) - window.start;
     Place {
         path,
         line: first_line + before.matches('\n').count(),
-        column: text[line_start..start].chars().count() + 1,
-        range: (start - line_start).min(line.len())
-            ..(end.min(line_end) - line_start).min(line.len()),
-        text: clip(line),
+        column: line[..start.min(line.len())].chars().count() + 1,
+        range: inside(start)..floor_char_boundary(&line[window.clone()], inside(end)),
+        text: line[window].to_owned(),
     }
 }
 
-/// Lines of megabytes are not shown whole.
-fn clip(line: &str) -> String {
-    line[..floor_char_boundary(line, 4096)].to_owned()
+/// Lines of megabytes are not shown whole, but only around the place.
+fn window(line: &str, at: usize) -> Range<usize> {
+    if line.len() <= SHOWN {
+        return 0..line.len();
+    }
+    let start = floor_char_boundary(line, at.min(line.len()).saturating_sub(SHOWN / 2));
+    start..floor_char_boundary(line, start + SHOWN)
 }
+
+/// How many bytes of a line are kept.
+const SHOWN: usize = 4096;
 
 fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
@@ -274,6 +334,10 @@ mod tests {
         check("a: 1\r\nb: 2\r\n", (6, 12), 2, 1, "b: 2");
         check("", (0, 0), 1, 1, "");
         check("é", (1, 9), 1, 1, "é");
+        check("a\r\n", (1, 2), 1, 2, "");
+        let long = "é".repeat(10_000);
+        check(&format!("x\n{long}ab{long}"), (20_002, 20_004), 2, 10_001, "ab");
+        check(&long, (20_000, 20_000), 1, 10_001, "");
     }
 
     #[test]
@@ -295,6 +359,22 @@ mod tests {
         });
         assert_eq!(notes.errors(), 1000);
         let (list, dropped) = notes.finish();
-        assert_eq!((list.len(), dropped), (200, 800));
+        assert_eq!((list.len(), dropped.total()), (200, 800));
+    }
+
+    #[test]
+    fn warnings_do_not_crowd_out_errors_and_costs_are_not_forgotten() {
+        let mut notes = Notes::new("f.yaml");
+        for number in 0..500 {
+            notes.warning("x::y", None, "odd");
+            let cost = if number == 400 { Cost::Case } else { Cost::Evaluator };
+            notes.error("x::y", None, "no").costs(cost);
+        }
+        let mark = notes.mark();
+        notes.error("x::y", None, "no").costs(Cost::Command);
+        notes.rewind(mark);
+        let (list, dropped) = notes.finish();
+        assert_eq!(list.iter().filter(|note| note.is_error()).count(), 200);
+        assert_eq!(dropped, Dropped { warnings: 300, errors: 300, worst: Some(Cost::Case) });
     }
 }

@@ -16,8 +16,10 @@ pub fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Evalua
     // After the evaluator's own keys: 2.x did not know these, so a code judge gets them in its `config`.
     let required = required(fields);
     let on_error = on_error(fields, build.on_error);
-    let (kind, evaluator) = (kind?, evaluator?);
+    // Of an unknown kind the keys are not known either.
+    let kind = kind?;
     fields.finish(Leftovers::Warn);
+    let evaluator = evaluator?;
     Some(EvaluatorEntry {
         name: EvaluatorName::from(name?),
         kind: kind.names[0],

@@ -18,6 +18,7 @@ mod guidelines;
 mod json;
 mod jsonl;
 mod messages;
+mod rubrics;
 mod scope;
 mod source;
 mod split;
@@ -28,12 +29,13 @@ mod yaml;
 
 pub use discover::{DiscoverError, eval_files, repo_root};
 pub use glob::{BadGlob, Glob};
+pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
 pub use source::{CaseSource, Cases, SourceError};
 pub use suite::LoadedSuite;
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
 pub use validate::{FileKind, validatable, validate};
 
-use crate::config::{Env, Note, Notes};
+use crate::config::{Cost, Dropped, Env, Note, Notes};
 use crate::process::Processes;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -55,7 +57,7 @@ pub struct Loader {
 pub struct Report {
     pub notes: Vec<Note>,
     /// Notes beyond those that are kept.
-    pub dropped: usize,
+    pub dropped: Dropped,
 }
 
 impl Report {
@@ -69,6 +71,11 @@ impl Report {
     pub fn extend(&mut self, other: Self) {
         self.notes.extend(other.notes);
         self.dropped += other.dropped;
+    }
+
+    /// What the worst of all notes costs, kept or not.
+    pub fn worst(&self) -> Option<Cost> {
+        self.notes.iter().map(|note| note.cost).max().max(self.dropped.worst)
     }
 
     pub fn errors(&self) -> impl Iterator<Item = &Note> {

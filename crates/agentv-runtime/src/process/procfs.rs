@@ -2,8 +2,9 @@
 
 use rustix::process::{PidfdFlags, Signal, WaitOptions};
 use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, waitpid};
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::Path;
-use std::{fs, io};
 
 /// The number of a process, as `/proc` and the system calls use it.
 pub(super) type Pid = i32;
@@ -28,7 +29,7 @@ impl Process {
 
     /// What it was started with.
     pub(super) fn environment(&self) -> Environment {
-        let read = |what| fs::read(format!("/proc/{}/{what}", self.pid));
+        let read = |what| read_at_once(&format!("/proc/{}/{what}", self.pid));
         let mut has_arguments = false;
         // A process that becomes another program has no environment for a moment, and an open file shows the program that
         // was there when it was opened. So nothing counts as nothing only if it is seen more than once.
@@ -71,6 +72,17 @@ impl Process {
         let pid = rustix::process::Pid::from_raw(self.pid);
         !matches!(pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG)), Some(Ok(None)))
     }
+}
+
+/// Reads a file of `/proc` in one piece, if it is not enormous. `fs::read` begins with a few bytes: of a process that ends
+/// or becomes another program before the next piece, those would pass for the whole.
+fn read_at_once(path: &str) -> io::Result<Vec<u8>> {
+    let mut file = fs::File::open(path)?;
+    let mut all = vec![0; 64 * 1024];
+    let count = file.read(&mut all)?;
+    all.truncate(count);
+    file.read_to_end(&mut all)?;
+    Ok(all)
 }
 
 /// The environment of a process, as far as it can be seen.

@@ -1,0 +1,142 @@
+//! `agentv generate rubrics`: a model writes the rubrics of cases that have none into their file.
+
+use crate::args::GenerateRubricsArgs;
+use crate::settings::Surroundings;
+use crate::terminal::{self, Screen, show_notes};
+use agentv_core::{CallContext, Provider, TargetName};
+use agentv_runtime::config::Notes;
+use agentv_runtime::load::{Loader, NewRubric, Report, Unrated, unrated, with_rubrics};
+use agentv_runtime::process::Processes;
+use agentv_runtime::providers::Deps;
+use agentv_runtime::target::TargetBook;
+use agentv_wire::Exit;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long one question may take.
+const TIME_LIMIT: Duration = Duration::from_mins(2);
+
+pub(crate) fn rubrics(args: &GenerateRubricsArgs, surroundings: &Surroundings) -> Exit {
+    let path = surroundings.working_dir.join(&args.file);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) => {
+            return terminal::fail(
+                &format!("`{}` cannot be read: {error}", args.file.display()),
+                None,
+            );
+        }
+    };
+    let mut notes = Notes::new(path.as_path());
+    let found = unrated(&text, &mut notes);
+    notes.locate(&text, 1);
+    let Some((cases, skipped)) = found else {
+        let (list, dropped) = notes.finish();
+        show_notes(&Report { notes: list, dropped }, &surroundings.working_dir);
+        return Exit::Usage;
+    };
+    let Some(provider) = target(&path, args, surroundings) else { return Exit::Usage };
+
+    let mut screen = Screen::new();
+    screen.line(format!("Generating rubrics for: {}", args.file.display()));
+    let (made, failed) = make(cases, &*provider, &mut screen);
+    if made.is_empty() {
+        screen.line("No eval cases updated");
+    } else if let Err(error) = replace(&path, &with_rubrics(&text, &made)) {
+        terminal::complain(&format!("`{}` cannot be written: {error}", path.display()), None);
+        return Exit::Incomplete;
+    } else {
+        screen.line(format!("Updated {} eval case(s) with generated rubrics", made.len()));
+    }
+    if skipped > 0 {
+        screen.line(format!("Skipped {skipped} eval case(s)"));
+    }
+    if failed { Exit::Incomplete } else { Exit::Success }
+}
+
+/// The target that writes. What is wrong with it is shown.
+fn target(
+    path: &Path,
+    args: &GenerateRubricsArgs,
+    surroundings: &Surroundings,
+) -> Option<Arc<dyn Provider>> {
+    let loader = Loader {
+        working_dir: surroundings.working_dir.clone(),
+        repo_root: surroundings.repo_root.clone(),
+        env: surroundings.env.clone(),
+        processes: Processes::new(String::new()),
+        selection: None,
+    };
+    let (suite, _) = loader.suite(path);
+    let env = suite.as_ref().map_or_else(|| loader.env.clone(), |suite| suite.env.clone());
+    let dir = path.parent().unwrap_or(path);
+    let found = loader.find_targets(dir, args.targets.as_deref());
+    let (file, report) = match &found {
+        Ok(file) => loader.targets(file, &env),
+        Err(problem) => {
+            terminal::complain(
+                problem,
+                Some("write a `targets.yaml`, or name one with `--targets`"),
+            );
+            return None;
+        }
+    };
+    show_notes(&report, &surroundings.working_dir);
+    let own = suite.and_then(|suite| suite.target);
+    let name = args
+        .target
+        .as_deref()
+        .map(TargetName::from)
+        .or(own)
+        .unwrap_or_else(|| TargetName::from("default"));
+    let deps = Deps {
+        target: name.clone(),
+        eval_dir: dir.to_owned(),
+        env,
+        processes: Arc::clone(&loader.processes),
+    };
+    let provider = TargetBook::new(file?, deps).provider(&name);
+    provider.map_err(|error| terminal::complain(&error.to_string(), None)).ok()
+}
+
+/// Asks for one case after the other. A case that cannot be done is said, and the others go on.
+fn make(
+    cases: Vec<Unrated>,
+    provider: &dyn Provider,
+    screen: &mut Screen,
+) -> (Vec<(Unrated, Vec<NewRubric>)>, bool) {
+    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
+        return (Vec::new(), true);
+    };
+    let mut made = Vec::new();
+    let mut failed = false;
+    for case in cases {
+        screen.line(format!("  Generating rubrics for: {}", case.id));
+        screen.show();
+        let cx = CallContext::quiet();
+        match runtime.block_on(agentv_runtime::generate::rubrics(
+            &case,
+            provider,
+            Some(TIME_LIMIT),
+            &cx,
+        )) {
+            Ok(rubrics) => made.push((case, rubrics)),
+            Err(error) => {
+                terminal::complain(&format!("case `{}`: {error}", case.id), None);
+                failed = true;
+            }
+        }
+    }
+    (made, failed)
+}
+
+/// All or nothing: a file that is half written would be worse than none.
+fn replace(path: &Path, text: &str) -> std::io::Result<()> {
+    let temporary = path.with_extension("agentv-tmp");
+    let mut file = std::fs::File::create(&temporary)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_data()?;
+    std::fs::rename(&temporary, path)
+}

@@ -1,0 +1,61 @@
+//! Every example runs as its README says and gives what its `expected.json` says.
+
+use crate::context;
+use agentv_test_support::TestContext;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn examples() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let features = fs::read_dir(root.join("features")).unwrap().map(|entry| entry.unwrap().path());
+    let mut all: Vec<PathBuf> = features.chain([root.join("quickstart")]).collect();
+    all.sort();
+    all
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, target).unwrap();
+        }
+    }
+}
+
+/// The eval files of an example: `*.eval.yaml` and datasets.
+fn suites(dir: &Path) -> Vec<String> {
+    let names =
+        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.contains(".eval.") || name.contains(".jsonl")).collect()
+}
+
+/// What an example gave, by case.
+fn results(cx: &TestContext, suites: &[String]) -> Value {
+    let args =
+        ["eval", "--out", "out.jsonl"].map(str::to_owned).into_iter().chain(suites.iter().cloned());
+    let ran = cx.agentv(args).run();
+    ran.success().stderr_lacks("error[").stderr_lacks("warning[");
+    let one = |record: Value| (record["eval_id"].as_str().unwrap().to_owned(), outcome(&record));
+    Value::Object(ran.records().into_iter().map(one).collect())
+}
+
+fn outcome(record: &Value) -> Value {
+    json!({ "score": record["score"], "status": record["status"] })
+}
+
+#[test]
+fn every_example_gives_what_it_promises() {
+    for example in examples() {
+        let cx = context();
+        copy(&example, cx.dir());
+        let text = fs::read_to_string(example.join("expected.json")).unwrap_or_default();
+        let expected: Value = serde_json::from_str(&text).unwrap_or_default();
+        assert_eq!(results(&cx, &suites(&example)), expected, "{}", example.display());
+        assert!(example.join("README.md").is_file(), "{} has no README.md", example.display());
+    }
+}

@@ -1,0 +1,167 @@
+//! The order of effects: what is in the file when the run is told of, interrupted, cut off or killed.
+
+use crate::{context, mocked};
+use agentv_test_support::{Meeting, Running, TestContext, cases, cli_target, is_alive, targets};
+use std::fs;
+
+/// A run of three cases with one worker: `done` has answered, `held` is under way and has started a child in a session of
+/// its own, `never` waits.
+struct Stopped {
+    cx: TestContext,
+    running: Running,
+    meeting: Meeting,
+}
+
+impl Stopped {
+    /// `held` is what the second case does once it has told that it is there.
+    #[track_caller]
+    fn start(held: &str) -> Self {
+        let cx = context();
+        let meeting = cx.meeting("meeting");
+        cx.script(
+            "agent.sh",
+            &format!(
+                "#!/bin/sh\ncase $1 in\n\
+                 held)\n  setsid sh -c 'echo $$ > child; {child}; sleep 600' &\n  echo $$ > parent\n  {parent}\n  {held};;\n\
+                 never) touch called;;\nesac\necho ok > \"$2\"\n",
+                child = meeting.tell("child"),
+                parent = meeting.tell("parent"),
+            ),
+        );
+        let command = "exec ./agent.sh {EVAL_ID} {OUTPUT_FILE}";
+        cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
+        cx.write("suite.yaml", &cases(&["done", "held", "never"]));
+        let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
+        let mut there = [meeting.next(), meeting.next()];
+        there.sort();
+        assert_eq!(there, ["child", "parent"]);
+        Self { cx, running, meeting }
+    }
+
+    /// Waits for the end and checks what is left.
+    #[track_caller]
+    fn check(self) {
+        let ran = self.running.finish();
+        ran.code(130).stderr_has("interrupted");
+        let record = ran.record();
+        assert_eq!((&record["eval_id"], &record["score"]), (&"done".into(), &1.into()));
+        assert!(self.cx.read("out.jsonl").ends_with("}\n"));
+        for who in ["parent", "child"] {
+            assert!(!is_alive(&self.cx.read(who)), "{who} is alive");
+        }
+        assert!(!self.cx.path("called").exists());
+        assert_eq!(fs::read_dir(self.cx.temp()).unwrap().count(), 0, "temporary files are left");
+    }
+}
+
+#[test]
+fn an_interrupt_keeps_what_is_done_and_leaves_nobody_behind() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let stopped = Stopped::start("sleep 600");
+        stopped.running.signal(signal);
+        stopped.check();
+    }
+}
+
+#[test]
+fn a_second_interrupt_does_not_wait_for_those_who_will_not_go() {
+    let stopped = Stopped::start(
+        "trap 'echo asked > meeting/arrivals' TERM; while :; do sleep 600 & wait; done",
+    );
+    stopped.running.signal("INT");
+    // The command was asked to end, and stays.
+    assert_eq!(stopped.meeting.next(), "asked");
+    stopped.running.signal("INT");
+    stopped.check();
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_whole_lines() {
+    let mut stopped = Stopped::start("read -r go < meeting/gate");
+    stopped.running.signal("KILL");
+    let ran = stopped.running.finish();
+    ran.code(137);
+    assert_eq!(ran.record()["eval_id"], "done");
+    assert!(stopped.cx.read("out.jsonl").ends_with("}\n"));
+    // Nobody is left to end the command, so the test does.
+    stopped.meeting.let_go(1);
+    let child = stopped.cx.read("child");
+    crate::kill(&child);
+}
+
+#[test]
+fn what_is_told_is_in_the_file() {
+    let cx = mocked(&[]);
+    let mut meeting = cx.meeting("meeting");
+    let command = format!("{}; echo ok", meeting.attend("{EVAL_ID}"));
+    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
+    cx.write("suite.yaml", &cases(&["a", "b"]));
+    let mut running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
+    assert_eq!(meeting.next(), "a");
+    // The file is there from the start, and empty.
+    assert_eq!(cx.read("out.jsonl"), "");
+    meeting.let_go(1);
+    while !running.read_line().contains("1/2   ✅ a") {}
+    let line = cx.read("out.jsonl");
+    assert!(line.contains("\"eval_id\":\"a\"") && line.ends_with("}\n"), "{line}");
+    meeting.let_go(1);
+    assert_eq!(running.finish().success().records().len(), 2);
+}
+
+#[test]
+fn a_reader_who_leaves_early_does_not_end_the_run() {
+    let ids: Vec<String> = (0..3000).map(|number| format!("case-{number}")).collect();
+    let cx = mocked(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
+    assert!(running.read_line().starts_with("Output path: "));
+    running.close_stdout();
+    let ran = running.finish();
+    ran.success();
+    assert_eq!(ran.stderr, "");
+    assert_eq!(ran.records().len(), 3000);
+    let mut running = cx.agentv(["eval", "--help"]).start();
+    running.close_stdout();
+    running.finish().success().stderr_lacks("panicked");
+    let mut running = cx.agentv(["validate", "suite.yaml", "--format", "json"]).start();
+    running.close_stdout();
+    running.finish().success().stderr_lacks("panicked");
+}
+
+#[test]
+fn a_child_that_a_finished_command_left_behind_is_ended() {
+    let cx = mocked(&["a"]);
+    let meeting = cx.meeting("meeting");
+    // The command waits until its child is there, then goes without it.
+    let command = format!(
+        "setsid sh -c 'echo $$ > child; echo > ready; {}; exec sleep 600' > /dev/null 2>&1 & read -r go < ready; echo ok",
+        meeting.tell("child")
+    );
+    let command = format!("mkfifo ready; {command}");
+    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    assert_eq!(ran.success().record()["candidate_answer"], "ok");
+    assert!(!is_alive(&cx.read("child")));
+}
+
+#[test]
+fn records_of_many_workers_are_whole_lines() {
+    let ids: Vec<String> = (0..60).map(|number| format!("case-{number}")).collect();
+    let cx = mocked(&ids.iter().map(String::as_str).collect::<Vec<_>>());
+    let long = "x".repeat(20_000);
+    cx.write("long", &format!("ok {long}"));
+    cx.write("targets.yaml", &targets(&[cli_target("default", "cat long") + "    workers: 8\n"]));
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    let mut seen: Vec<String> = ran
+        .success()
+        .records()
+        .iter()
+        .map(|record| {
+            assert_eq!(record["candidate_answer"].as_str().unwrap().len(), 20_003);
+            record["eval_id"].as_str().unwrap().to_owned()
+        })
+        .collect();
+    seen.sort();
+    let mut expected = ids;
+    expected.sort();
+    assert_eq!(seen, expected);
+}

@@ -1,0 +1,45 @@
+//! What users are promised beyond the scenarios of the specification, against the real program.
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"
+)]
+
+mod bad_input;
+mod eval;
+mod examples;
+mod files;
+mod lifecycle;
+mod validate;
+
+use agentv_test_support::{Ran, TestContext, cases, mock_target, targets};
+
+/// An empty repository with the program that this build made.
+#[track_caller]
+fn context() -> TestContext {
+    TestContext::new(env!("CARGO_BIN_EXE_agentv"))
+}
+
+/// The same with a mock named `default`, which says `ok`, and `suite.yaml` with these cases.
+#[track_caller]
+fn mocked(ids: &[&str]) -> TestContext {
+    let cx = context();
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    cx.write("suite.yaml", &cases(ids));
+    cx
+}
+
+/// Runs `agentv eval suite.yaml --out out.jsonl` and more.
+#[track_caller]
+fn eval(cx: &TestContext, more: &[&str]) -> Ran {
+    cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"].iter().chain(more)).run()
+}
+
+/// Ends a process that a script wrote down.
+#[track_caller]
+fn kill(pid: &str) {
+    #[expect(clippy::disallowed_methods, reason = "tests run programs from outside")]
+    let killed =
+        std::process::Command::new("sh").args(["-c", &format!("kill -9 {}", pid.trim())]).status();
+    assert!(killed.unwrap().success());
+}

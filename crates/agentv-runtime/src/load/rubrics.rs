@@ -1,0 +1,205 @@
+//! Cases that have no rubrics yet, and how to write some into their file without touching anything else in it.
+
+use super::scope::CASES;
+use super::{case, yaml};
+use crate::config::{Kind, Node, Notes};
+use serde_json::json;
+use std::fmt::Write;
+
+/// A case that rubrics can be made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unrated {
+    pub id: String,
+    pub expected_outcome: String,
+    pub question: String,
+    pub reference_answer: Option<String>,
+    place: Place,
+}
+
+/// Where the rubrics of a case go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    /// The byte of a line's start.
+    at: usize,
+    /// The column of the case's keys.
+    indent: usize,
+}
+
+/// A rubric to write down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewRubric {
+    pub id: String,
+    pub expected_outcome: String,
+    pub weight: f64,
+    pub required: bool,
+}
+
+/// The cases of an eval file that have an outcome and no rubrics, and how many others there are. What is wrong with the
+/// file is noted.
+pub fn unrated(text: &str, notes: &mut Notes) -> Option<(Vec<Unrated>, usize)> {
+    let root = yaml::parse(text, notes)?;
+    let list = CASES.iter().find_map(|key| root.get(key)).and_then(Node::as_list);
+    let Some(items) = list else {
+        notes.error("suite::cases", None, "the file has no list of `evalcases`");
+        return None;
+    };
+    let found: Vec<Unrated> = items.iter().filter_map(|item| unrated_case(item, text)).collect();
+    let skipped = items.len() - found.len();
+    Some((found, skipped))
+}
+
+fn unrated_case(node: &Node<'_>, text: &str) -> Option<Unrated> {
+    if node.get("rubrics").is_some() {
+        return None;
+    }
+    let outcome = ["expected_outcome", "outcome", "criteria"]
+        .iter()
+        .find_map(|key| node.get(key)?.as_text())?;
+    Some(Unrated {
+        id: case::id(node).unwrap_or("?").to_owned(),
+        expected_outcome: outcome.to_owned(),
+        question: question(node).unwrap_or_default(),
+        reference_answer: node.get("reference_answer").and_then(Node::as_text).map(str::to_owned),
+        place: place(node, text)?,
+    })
+}
+
+/// The question, or what the user says first.
+fn question(node: &Node<'_>) -> Option<String> {
+    let plain = node.get("question").or_else(|| node.get("input")).and_then(Node::as_text);
+    let said = || {
+        let messages = node.get("input_messages").or_else(|| node.get("input"))?.as_list()?;
+        let user = messages
+            .iter()
+            .find(|message| message.get("role").and_then(Node::as_text) == Some("user"))?;
+        user.get("content")?.as_text()
+    };
+    plain.or_else(said).map(str::to_owned)
+}
+
+/// Behind the last line of a case in block style. A case in braces has no such place.
+fn place(node: &Node<'_>, text: &str) -> Option<Place> {
+    let first = node.as_map()?.first()?;
+    let line_start = |at: usize| text[..at].rfind('\n').map_or(0, |newline| newline + 1);
+    let key = first.key_span.start as usize;
+    let before = &text[line_start(key)..key];
+    if !before.chars().all(|c| c == ' ' || c == '-') {
+        return None;
+    }
+    let leaf = last_leaf(node);
+    let end = (leaf.span.end as usize).min(text.len());
+    let mut at = if text[line_start(end)..end].trim().is_empty() {
+        line_start(end)
+    } else {
+        text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1)
+    };
+    // Blank lines after the case stay after it, unless a block text (`|+`) keeps them as its own.
+    let keeps_blanks = leaf.as_text().is_some_and(|text| text.ends_with("\n\n"));
+    while !keeps_blanks && text[..at].ends_with("\n\n") {
+        at -= 1;
+    }
+    Some(Place { at, indent: before.len() })
+}
+
+/// The last value that is no block: a block's own end may lie in the next one's indent.
+fn last_leaf<'n, 't>(node: &'n Node<'t>) -> &'n Node<'t> {
+    let inner = match &node.kind {
+        Kind::Map(entries) => entries.last().map(|entry| &entry.value),
+        Kind::List(items) => items.last(),
+        _ => None,
+    };
+    inner.map_or(node, last_leaf)
+}
+
+/// The file's text with rubrics in it. All else stays, byte for byte.
+pub fn with_rubrics(text: &str, made: &[(Unrated, Vec<NewRubric>)]) -> String {
+    let mut made: Vec<&(Unrated, Vec<NewRubric>)> = made.iter().collect();
+    made.sort_by_key(|(case, _)| case.place.at);
+    let mut whole = String::with_capacity(text.len() + made.len() * 512);
+    let mut from = 0;
+    for (case, rubrics) in made {
+        whole.push_str(&text[from..case.place.at]);
+        if !whole.is_empty() && !whole.ends_with('\n') {
+            whole.push('\n');
+        }
+        whole.push_str(&block(rubrics, case.place.indent));
+        from = case.place.at;
+    }
+    whole.push_str(&text[from..]);
+    whole
+}
+
+fn block(rubrics: &[NewRubric], indent: usize) -> String {
+    let pad = " ".repeat(indent);
+    let mut block = format!("{pad}rubrics:\n");
+    for NewRubric { id, expected_outcome, weight, required } in rubrics {
+        // Writing to a string cannot fail.
+        let _ = writeln!(block, "{pad}  - id: {}", scalar(id));
+        let _ = writeln!(block, "{pad}    expected_outcome: {}", scalar(expected_outcome));
+        let _ = writeln!(block, "{pad}    weight: {weight}");
+        let _ = writeln!(block, "{pad}    required: {required}");
+    }
+    block
+}
+
+/// Plain where that cannot be taken for anything else, else in quotes. A JSON string is a YAML string.
+fn scalar(text: &str) -> String {
+    let plain = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '.' || c == ')')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || " ,.'()/_-".contains(c))
+        && !["true", "false", "null", "yes", "no", "on", "off"]
+            .contains(&text.to_lowercase().as_str());
+    if plain { text.to_owned() } else { json!(text).to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rubric(id: &str, outcome: &str) -> NewRubric {
+        NewRubric {
+            id: id.to_owned(),
+            expected_outcome: outcome.to_owned(),
+            weight: 1.0,
+            required: true,
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let (cases, _) = unrated(text, &mut Notes::new("f")).unwrap();
+        let made: Vec<_> =
+            cases.into_iter().map(|case| (case, vec![rubric("a", "Says: \"hi\"")])).collect();
+        let whole = with_rubrics(text, &made);
+        assert_eq!(whole, expected);
+        assert_eq!(unrated(&whole, &mut Notes::new("f")).unwrap().0, []);
+    }
+
+    #[test]
+    fn comments_and_layout_stay() {
+        check(
+            "# top\nevalcases:\n  - id: one   # first\n    outcome: x\n    input: |\n      two\n      lines\n\n  # second\n  \
+             - id: two\n    outcome: y # why\n    input: q\n",
+            "# top\nevalcases:\n  - id: one   # first\n    outcome: x\n    input: |\n      two\n      lines\n    rubrics:\n      \
+             - id: a\n        expected_outcome: \"Says: \\\"hi\\\"\"\n        weight: 1\n        required: true\n\n  # second\n  \
+             - id: two\n    outcome: y # why\n    input: q\n    rubrics:\n      - id: a\n        \
+             expected_outcome: \"Says: \\\"hi\\\"\"\n        weight: 1\n        required: true\n",
+        );
+    }
+
+    #[test]
+    fn a_file_without_a_last_newline_gets_one() {
+        check(
+            "evalcases:\n- id: one\n  outcome: x\n  input: q",
+            "evalcases:\n- id: one\n  outcome: x\n  input: q\n  rubrics:\n    - id: a\n      \
+             expected_outcome: \"Says: \\\"hi\\\"\"\n      weight: 1\n      required: true\n",
+        );
+    }
+
+    #[test]
+    fn cases_that_have_rubrics_or_no_outcome_are_left_alone() {
+        let text = "evalcases:\n  - {id: a, outcome: x}\n  - id: b\n    outcome: y\n    rubrics: [z]\n  - id: c\n";
+        let (cases, skipped) = unrated(text, &mut Notes::new("f")).unwrap();
+        assert_eq!((cases.len(), skipped), (0, 3));
+    }
+}
