@@ -153,8 +153,8 @@ fn s030_s086_both_spellings_of_the_retry_keys_hold() {
     for keys in [snake, camel] {
         let teapot = || FakeReply::error(418, "I am a teapot");
         let server = FakeLlm::after([teapot(), teapot()], "ok");
-        let ran = eval(&context(), "azure", &server.url(), &azure(&keys), &[]);
-        let record = ran.success().record();
+        let record =
+            eval(&context(), "azure", &server.url(), &azure(&keys), &[]).success().record();
         assert_eq!(
             (&record["score"], &record["provider_metadata"]["tries"]),
             (&json!(1), &json!(3))
@@ -302,8 +302,10 @@ fn under_a_flaky_server_every_case_gets_its_answer_once() {
     let found: BTreeSet<&str> =
         records.iter().map(|record| record["eval_id"].as_str().unwrap()).collect();
     assert_eq!(found, ids.iter().copied().collect());
-    let answered =
-        server.asked().iter().filter(|asked| !matches!(asked.number % 20, 0 | 3 | 6 | 9 | 12 | 15));
+    let answered = server
+        .asked()
+        .into_iter()
+        .filter(|asked| !matches!(asked.number % 20, 0 | 3 | 6 | 9 | 12 | 15));
     assert_eq!(answered.count(), 500, "nobody is asked again after an answer");
 }
 

@@ -164,8 +164,11 @@ impl Rate {
             [requests.as_mut(), tokens.as_mut()].map(|bucket| bucket.map(|it| it.wait(now)));
         let wait = waits.into_iter().flatten().max().unwrap_or_default();
         if wait.is_zero() {
-            requests.iter_mut().for_each(|bucket| bucket.take(1.0));
-            tokens.iter_mut().for_each(|bucket| bucket.take(estimate.tokens));
+            for (bucket, amount) in [(requests, 1.0), (tokens, estimate.tokens)] {
+                if let Some(bucket) = bucket {
+                    bucket.take(amount);
+                }
+            }
         }
         wait
     }
