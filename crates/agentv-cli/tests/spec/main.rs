@@ -10,6 +10,7 @@ mod cli_target;
 mod grading;
 mod judges;
 mod loading;
+mod models;
 mod running;
 mod traces;
 mod trajectory;
