@@ -11,6 +11,7 @@ mod grading;
 mod judges;
 mod loading;
 mod models;
+mod proxy;
 mod running;
 mod traces;
 mod trajectory;

@@ -243,6 +243,10 @@ impl<'a, 't> Fields<'a, 't> {
         self.notes.warning(code, Some(span), message)
     }
 
+    pub(super) fn remember_secret(&mut self, variable: &str) {
+        self.notes.remember_secret(variable);
+    }
+
     /// Where the value of a key stands, in whatever spelling.
     pub fn span_of(&self, key: &str) -> Span {
         let entry = self.map.iter().find(|entry| same_key(&entry.key, key));

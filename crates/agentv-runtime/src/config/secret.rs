@@ -41,6 +41,7 @@ impl Fields<'_, '_> {
             return None;
         };
         let name = name.to_owned();
+        self.remember_secret(&name);
         self.secret_variable(key, node, &name)
     }
 
