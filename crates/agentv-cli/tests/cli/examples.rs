@@ -1,7 +1,7 @@
 //! Every example runs as its README says and gives what its `expected.json` says.
 
 use crate::context;
-use agentv_test_support::TestContext;
+use agentv_test_support::{FakeLlm, TestContext};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,8 @@ fn suites(dir: &Path) -> Vec<String> {
 fn results(cx: &TestContext, suites: &[String]) -> Value {
     let args =
         ["eval", "--out", "out.jsonl"].map(str::to_owned).into_iter().chain(suites.iter().cloned());
-    let ran = cx.agentv(args).run();
+    let model = FakeLlm::answering("You can return the lamp within 30 days.");
+    let ran = cx.agentv(args).env("MODEL_URL", model.url()).env("MODEL", "llama3.2").run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
     let one = |record: Value| (record["eval_id"].as_str().unwrap().to_owned(), outcome(&record));
     Value::Object(ran.records().into_iter().map(one).collect())

@@ -199,6 +199,20 @@ async fn requests_keep_to_their_rate_whoever_makes_them() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn standing_in_line_is_not_the_targets_time() {
+    let player = player(Duration::from_secs(1), |_| Ok(Response::text("ok")));
+    let target = target(&player, limited(1, 0));
+    ask(&target).await.unwrap();
+    let cx = CallContext::quiet();
+    let asked = request();
+    let answering = target.invoke(&asked, &cx);
+    let limit = Some(Duration::from_secs(2));
+    let response = crate::deadline::within(limit, answering, &cx, "it").await.unwrap();
+    assert_eq!(response.reported.duration_ms, Some(1000.0));
+    assert!(cx.line.waited() > Duration::from_secs(50));
+}
+
+#[tokio::test(start_paused = true)]
 async fn tokens_are_reserved_by_estimate_and_settled_by_use() {
     let used = |input: f64| {
         let mut response = Response::text("ok");
