@@ -2,7 +2,7 @@
 
 use super::Desk;
 use crate::deadline;
-use agentv_core::{CallContext, Candidate, EvalId, NamedProvider, Request as Question};
+use agentv_core::{Candidate, EvalId, NamedProvider, Request as Question};
 use agentv_wire::target_proxy::{
     InvokeBatchResponse, InvokeRequest, InvokeResponse, ProxyError, ProxyInfo,
 };
@@ -190,13 +190,13 @@ async fn call(
         attempt: request.attempt.unwrap_or(1),
         ..Question::plain(&eval_id, request.question)
     };
-    let cx = CallContext { cancel: desk.cx.call.cancel.child_token(), ..desk.cx.call.clone() };
+    let cx = desk.cx.call.child();
     let started = Instant::now();
     let answering = async {
         target.provider.prepare(&cx).await?;
         target.provider.invoke(&question, &cx).await
     };
-    let response = deadline::within(cx.time_limit, answering, &cx.cancel, "the target").await;
+    let response = deadline::within(cx.time_limit, answering, &cx, "the target").await;
     let said = Candidate::new(response.map_err(|error| error.message)?, started.elapsed(), &[]);
     desk.meter
         .spend(&Usage { token_usage: said.metrics.token_usage, cost_usd: said.metrics.cost_usd });
