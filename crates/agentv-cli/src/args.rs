@@ -17,7 +17,7 @@ pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Command,
     /// Print version
-    #[arg(short = 'v', long, global = true, action = clap::ArgAction::Version)]
+    #[arg(short = 'v', long, global = true, display_order = 1000, action = clap::ArgAction::Version)]
     version: Option<bool>,
 }
 
@@ -53,8 +53,8 @@ pub(crate) struct GenerateRubricsArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed, 2 wrong input, 3 a record has an error,
-130 interrupted.
+Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
+            2 wrong input, 3 a record has an error, 130 interrupted
 
 Examples:
   agentv eval evals/support.eval.yaml

@@ -30,6 +30,11 @@ pub trait Targets: fmt::Debug + Send + Sync {
     fn judge(&self) -> Result<NamedProvider, EvaluatorError>;
     fn named(&self, name: &str) -> Result<NamedProvider, EvaluatorError>;
     fn names(&self) -> Vec<&str>;
+
+    /// The environment variables that hold these targets' keys.
+    fn secret_variables(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// A target that can be asked.

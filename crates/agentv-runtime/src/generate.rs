@@ -41,12 +41,12 @@ pub async fn rubrics(
         ..Request::plain(&EvalId::from(case.id.as_str()), question)
     };
     for _ in 0..ASKS {
-        let call = CallContext { cancel: cx.cancel.child_token(), ..cx.clone() };
+        let call = cx.child();
         let answering = async {
             provider.prepare(&call).await?;
             provider.invoke(&request, &call).await
         };
-        let response = deadline::within(time_limit, answering, &call.cancel, "the target").await?;
+        let response = deadline::within(time_limit, answering, &call, "the target").await?;
         if let Some(rubrics) = read(&Candidate::new(response, Duration::ZERO, &[]).answer) {
             return Ok(rubrics);
         }

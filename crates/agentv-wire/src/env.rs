@@ -6,6 +6,10 @@ pub const NO_COLOR: &str = "NO_COLOR";
 pub const RUN_ID: &str = "AGENTV_RUN_ID";
 /// Set in every child: which call it belongs to. What is left of a call is found and ended by it.
 pub const CALL_ID: &str = "AGENTV_CALL_ID";
+/// Set for code judges with a proxy: where it listens, and what lets them in. Both generations of names.
+pub const PROXY_URL: [&str; 2] = ["AGENTV_TARGET_PROXY_URL", "AGENTV_JUDGE_PROXY_URL"];
+/// See [`PROXY_URL`].
+pub const PROXY_TOKEN: [&str; 2] = ["AGENTV_TARGET_PROXY_TOKEN", "AGENTV_JUDGE_PROXY_TOKEN"];
 
 /// The table behind `docs/reference/env.md`.
 pub const DOCUMENTED: &[(&str, &str)] = &[
@@ -14,5 +18,13 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
     (
         CALL_ID,
         "Set for every child process: the call it belongs to; whatever still runs when the call ends is ended by it.",
+    ),
+    (
+        PROXY_URL[0],
+        "Set for code judges that may ask a model: where the proxy listens. Also as `AGENTV_JUDGE_PROXY_URL`.",
+    ),
+    (
+        PROXY_TOKEN[0],
+        "Set for code judges that may ask a model: the bearer token. Also as `AGENTV_JUDGE_PROXY_TOKEN`.",
     ),
 ];

@@ -3,6 +3,7 @@
 //! | boundary | letter case | module |
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`] |
+//! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
 //! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
 //!
 //! Key order in a file is the order of the struct. What is absent is left out, never `null`, unless the field says
@@ -16,6 +17,7 @@ pub mod message;
 pub mod metrics;
 pub mod number;
 pub mod result;
+pub mod target_proxy;
 pub mod trace;
 
 pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};

@@ -1,13 +1,13 @@
 //! The figures themselves, with the limits that the project set itself.
 
-use super::inputs::{Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND};
+use super::inputs::{HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND};
 use super::measure::{Sample, Subject, in_turns, in_turns_at_once};
 use super::report::{Row, mib, ms};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -57,6 +57,7 @@ pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(million(bench)?);
     }
     rows.push(children(bench)?);
+    rows.extend(model_calls(bench)?);
     rows.push(size(bench)?);
     Ok(rows)
 }
@@ -166,6 +167,68 @@ fn children(bench: &Bench) -> Result<Row> {
         ratio: Some(ratio),
         holds: ratio >= 0.9,
     })
+}
+
+/// 500 calls of a model that takes 50 ms, 50 at a time: by the program and from bare threads. In the best of worlds that
+/// takes half a second.
+fn model_calls(bench: &Bench) -> Result<[Row; 2]> {
+    let model = Model::start(bench)?;
+    bench.inputs.write_model("model.yaml", &model.address)?;
+    let (file, count) = (format!("{HUNDREDS}.jsonl"), HUNDREDS.to_string());
+    let (out, workers) = ("from-model.jsonl", "50");
+    let args = ["eval", &file, "--targets", "model.yaml", "--target", "model"];
+    let more = ["--workers", workers, "--out", out];
+    let mut subjects = [
+        bench.agentv(&[&args[..], &more].concat()),
+        bench.floor(&["ask", &model.address, &count, workers]),
+    ];
+    in_turns(bench.rounds, &mut subjects)?;
+    bench.must_have_written(out, HUNDREDS)?;
+    let [calls, bare] = subjects.map(|subject| subject.median());
+    let floor = format!("{} (bare sockets)", ms(bare.wall));
+    let wall = time(
+        "500 model calls of 50 ms, 50 at once",
+        calls,
+        Duration::from_millis(575),
+        floor,
+        bare,
+    );
+    let (cpu, bare_cpu) = (calls.cpu / 500, bare.cpu / 500);
+    let limit = Duration::from_micros(400);
+    let cpu = Row {
+        figure: "the same, processor time per call".to_owned(),
+        value: micros(cpu),
+        limit: micros(limit),
+        floor: format!("{} (bare sockets)", micros(bare_cpu)),
+        ratio: Some(ratio(cpu, bare_cpu)),
+        holds: cpu <= limit,
+    };
+    Ok([wall, cpu])
+}
+
+/// A model on this machine. It ends when its stdin does, so with this.
+struct Model {
+    child: Child,
+    address: String,
+}
+
+impl Model {
+    fn start(bench: &Bench) -> Result<Self> {
+        let mut command = crate::repository::command(&bench.floor);
+        command.args(["serve", "50"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().context("cannot start the model")?;
+        let stdout = child.stdout.take().context("the model has no stdout")?;
+        let mut address = String::new();
+        BufReader::new(stdout).read_line(&mut address)?;
+        Ok(Self { child, address: address.trim().to_owned() })
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().ok();
+    }
 }
 
 fn size(bench: &Bench) -> Result<Row> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 pub(super) const SOME: usize = 200;
+pub(super) const HUNDREDS: usize = 500;
 pub(super) const THOUSAND: usize = 1000;
 pub(super) const TEN_THOUSAND: usize = 10_000;
 pub(super) const MILLION: usize = 1_000_000;
@@ -35,7 +36,7 @@ impl Inputs {
         for count in [THOUSAND, TEN_THOUSAND] {
             inputs.write(&format!("{count}.yaml"), |out| yaml(out, count))?;
         }
-        for count in [SOME, TEN_THOUSAND].into_iter().chain(million.then_some(MILLION)) {
+        for count in [SOME, HUNDREDS, TEN_THOUSAND].into_iter().chain(million.then_some(MILLION)) {
             inputs.write(&format!("{count}.jsonl"), |out| jsonl(out, count))?;
         }
         Ok(inputs)
@@ -47,6 +48,14 @@ impl Inputs {
 
     pub(super) fn path(&self, name: impl AsRef<Path>) -> PathBuf {
         self.dir().join(name)
+    }
+
+    /// A targets file with a target `model` at this address.
+    pub(super) fn write_model(&self, name: &str, address: &str) -> Result<()> {
+        let keys = "provider: openai\n    model: m";
+        let text =
+            format!("targets:\n  - name: model\n    {keys}\n    base_url: http://{address}\n");
+        fs::write(self.path(name), text).with_context(|| format!("cannot write {name}"))
     }
 
     fn write(

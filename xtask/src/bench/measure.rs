@@ -12,6 +12,8 @@ use wait4::Wait4 as _;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sample {
     pub wall: Duration,
+    /// Of all its threads, and of its children that it waited for.
+    pub cpu: Duration,
     /// The largest resident set, in bytes, as the kernel counted it; not sampled, so no peak is missed.
     ///
     /// Between being made and starting its program, a child counts as its parent. So it never reads less than the
@@ -53,13 +55,15 @@ impl Subject {
             let said = fs::read_to_string(&self.stderr).unwrap_or_default();
             bail!("{:?}: {}\n{said}", self.command, used.status);
         }
-        Ok(Sample { wall, peak: used.rusage.maxrss })
+        let cpu = used.rusage.utime + used.rusage.stime;
+        Ok(Sample { wall, cpu, peak: used.rusage.maxrss })
     }
 
-    /// The middle one of all runs, by time and by memory on their own.
+    /// The middle one of all runs, by each figure on its own.
     pub(super) fn median(&self) -> Sample {
         Sample {
             wall: middle(self.samples.iter().map(|sample| sample.wall).collect()),
+            cpu: middle(self.samples.iter().map(|sample| sample.cpu).collect()),
             peak: middle(self.samples.iter().map(|sample| sample.peak).collect()),
         }
     }

@@ -110,7 +110,8 @@ process; it cannot read less than what is shown for an empty process, which is t
   by one `contains`. Runs have 8 workers and write JSONL.
 * Floors: an empty C program; the YAML parser's events with nothing made of them; a loop that parses each line with
   `serde_json` and writes a small record; 8 threads that start `sh -c`, read both pipes to the end, and read and remove
-  the file that the shell wrote.
+  the file that the shell wrote; 50 threads with a connection each that ask the same model and make nothing of its
+  answers. The model is a server on the same machine, which takes its share of the processors.
 "
     )
 }

@@ -5,9 +5,15 @@ use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const USAGE: &str = "\
+floor yaml-events FILE | parse-write IN OUT | spawn COUNT THREADS COMMAND
+    | serve MILLISECONDS | ask ADDRESS COUNT THREADS";
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -16,7 +22,9 @@ fn main() -> Result<()> {
         ["yaml-events", file] => yaml_events(file),
         ["parse-write", input, output] => parse_write(input, output),
         ["spawn", count, threads, command] => spawn(count.parse()?, threads.parse()?, command),
-        _ => bail!("floor yaml-events FILE | parse-write IN OUT | spawn COUNT THREADS COMMAND"),
+        ["serve", milliseconds] => serve(Duration::from_millis(milliseconds.parse()?)),
+        ["ask", address, count, threads] => ask(address, count.parse()?, threads.parse()?),
+        _ => bail!("{USAGE}"),
     }
 }
 
@@ -79,6 +87,12 @@ fn spawn(count: usize, threads: usize, command: &str) -> Result<()> {
         }
         Ok(())
     };
+    on_threads(threads, work)
+}
+
+/// Does the same on so many threads.
+fn on_threads(threads: usize, work: impl Fn() -> Result<()> + Send + Sync) -> Result<()> {
+    let work = &work;
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         for worker in workers {
@@ -89,4 +103,71 @@ fn spawn(count: usize, threads: usize, command: &str) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// A model that takes its time: answers chat completions after a pause, until its stdin ends. Prints its address first.
+fn serve(pause: Duration) -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut stdout = std::io::stdout().lock();
+    writeln!(stdout, "{}", listener.local_addr()?)?;
+    stdout.flush()?;
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            // A client that hangs up is done.
+            std::thread::spawn(move || answer_all(&stream, pause).ok());
+        }
+    });
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    Ok(())
+}
+
+const ANSWER: &str = r#"{"id":"c","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"the answer"},"finish_reason":"stop"}],"usage":{"prompt_tokens":101,"completion_tokens":23}}"#;
+
+fn answer_all(mut stream: &TcpStream, pause: Duration) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    while read_message(&mut reader)? {
+        std::thread::sleep(pause);
+        let (length, json) = (ANSWER.len(), "content-type: application/json");
+        write!(stream, "HTTP/1.1 200 OK\r\n{json}\r\ncontent-length: {length}\r\n\r\n{ANSWER}")?;
+    }
+    Ok(())
+}
+
+/// Reads the head and the body of a request or an answer; false if the other side is done.
+fn read_message(reader: &mut BufReader<&TcpStream>) -> Result<bool> {
+    let (mut line, mut length) = (String::new(), 0);
+    loop {
+        line.clear();
+        if reader.read_line(&mut line)? == 0 {
+            return Ok(false);
+        }
+        if line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse()?;
+        }
+    }
+    reader.read_exact(&mut vec![0; length])?;
+    Ok(true)
+}
+
+/// Asks such a model again and again on some threads, each on a connection of its own, and makes nothing of the answers.
+fn ask(address: &str, count: usize, threads: usize) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let body = "x".repeat(400);
+    let request = format!("POST / HTTP/1.1\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let work = || -> Result<()> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        while next.fetch_add(1, Ordering::Relaxed) < count {
+            stream.write_all(request.as_bytes())?;
+            if !read_message(&mut BufReader::new(&stream))? {
+                bail!("the model hung up");
+            }
+        }
+        Ok(())
+    };
+    on_threads(threads, work)
 }

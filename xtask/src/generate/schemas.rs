@@ -123,8 +123,18 @@ fn only_for(key: &str, kind: Kind) -> Value {
     })
 }
 
-/// Newer names that the loader takes for a key.
-const NEWER_NAMES: &[(&str, &str)] = &[("command_template", "command"), ("script", "command")];
+/// Other names that the loader takes for a key.
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("command_template", "command"),
+    ("script", "command"),
+    ("endpoint", "resource"),
+    ("endpoint", "resource_name"),
+    ("endpoint", "base_url"),
+    ("deployment", "deployment_name"),
+    ("deployment", "model"),
+    ("model", "deployment"),
+    ("model", "variant"),
+];
 
 /// The same schema, for which a key is also there when it is spelled another way or stands under `settings:`.
 fn with_other_spellings(mut schema: Value) -> Value {
@@ -134,11 +144,11 @@ fn with_other_spellings(mut schema: Value) -> Value {
     let mut needs = Vec::new();
     for key in &required {
         let mut spellings = vec![key.clone(), camel_case(key), "settings".to_owned()];
-        for (_, newer) in NEWER_NAMES.iter().filter(|(known, _)| known == key) {
+        for (_, other) in OTHER_NAMES.iter().filter(|(known, _)| known == key) {
             let mut property = schema["properties"][key].clone();
             property["description"] = json!(format!("Another name of `{key}`."));
-            schema["properties"][newer] = property;
-            spellings.push((*newer).to_owned());
+            schema["properties"][other] = property;
+            spellings.extend([(*other).to_owned(), camel_case(other)]);
         }
         spellings.dedup();
         let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();

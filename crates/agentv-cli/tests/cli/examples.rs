@@ -35,23 +35,23 @@ fn suites(dir: &Path) -> Vec<String> {
 }
 
 /// What an example gave, by case.
-fn results(cx: &TestContext, suites: &[String], api: &FakeLlm) -> Value {
+fn results(cx: &TestContext, suites: &[String]) -> Value {
     let args =
         ["eval", "--out", "out.jsonl"].map(str::to_owned).into_iter().chain(suites.iter().cloned());
-    let run = cx.agentv(args).env("OPENAI_BASE_URL", api.url() + "/v1");
-    let ran = run.env("OPENAI_API_KEY", "test-key").run();
+    let model = model();
+    let ran = cx.agentv(args).env("MODEL_URL", model.url()).env("MODEL", "llama3.2").run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
     let one = |record: Value| (record["eval_id"].as_str().unwrap().to_owned(), outcome(&record));
     Value::Object(ran.records().into_iter().map(one).collect())
 }
 
-/// What examples with a real model talk to: a judge if it is asked for JSON, else a helpful shop.
+/// What examples with a real model talk to: a judge where it is asked for a verdict, else a shop.
 fn model() -> FakeLlm {
     FakeLlm::start(|asked| {
         let is_judge = asked.body.to_string().contains("single JSON object");
-        let verdict =
-            r#"{"score": 0.8, "hits": ["names the 30 days"], "reasoning": "Right, but curt."}"#;
-        FakeReply::text(asked, if is_judge { verdict } else { "You have 30 days." })
+        let verdict = r#"{"score": 1, "hits": ["names the 30 days"], "reasoning": "Polite."}"#;
+        let answer = "You can return the lamp within 30 days.";
+        FakeReply::text(asked, if is_judge { verdict } else { answer })
     })
 }
 
@@ -66,24 +66,7 @@ fn every_example_gives_what_it_promises() {
         copy(&example, cx.dir());
         let text = fs::read_to_string(example.join("expected.json")).unwrap_or_default();
         let expected: Value = serde_json::from_str(&text).unwrap_or_default();
-        let results = results(&cx, &suites(&example), &model());
-        assert_eq!(results, expected, "{}", example.display());
+        assert_eq!(results(&cx, &suites(&example)), expected, "{}", example.display());
         assert!(example.join("README.md").is_file(), "{} has no README.md", example.display());
-    }
-}
-
-#[test]
-fn the_example_with_an_api_asks_both_models_with_the_key() {
-    let cx = context();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/features");
-    copy(&root.join("openai-compatible"), cx.dir());
-    let api = model();
-    results(&cx, &suites(cx.dir()), &api);
-    let asked = api.asked();
-    let models: Vec<&Value> = asked.iter().map(|asked| &asked.body["model"]).collect();
-    assert_eq!(models, ["gpt-4o-mini", "gpt-4o-mini", "gpt-4o"]);
-    for asked in &asked {
-        assert_eq!(asked.path, "/v1/chat/completions");
-        assert_eq!(asked.header("authorization"), "Bearer test-key");
     }
 }

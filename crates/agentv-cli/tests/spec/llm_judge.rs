@@ -198,7 +198,7 @@ fn s012_s068_an_unreadable_reply_is_silent_and_still_no_bad_answer() {
 
 /// What the judge is told of an agent that read a file, or of a mock that did nothing.
 #[track_caller]
-fn told_of_trace(traced: bool, evaluator: Value) -> String {
+fn told_of_trace(traced: bool, evaluator: &Value) -> String {
     let cx = context();
     let output = json!({ "duration_ms": 5, "output_messages": [{
         "role": "assistant",
@@ -218,10 +218,10 @@ fn told_of_trace(traced: bool, evaluator: Value) -> String {
 
 #[test]
 fn s024_s080_the_trace_is_shown_only_when_asked_for() {
-    let silent = told_of_trace(true, json!({ "type": "llm_judge" }));
+    let silent = told_of_trace(true, &json!({ "type": "llm_judge" }));
     assert!(!silent.contains("trace") && !silent.contains("readFile"), "{silent}");
 
-    let by_key = told_of_trace(true, json!({ "type": "llm_judge", "include_trace": true }));
+    let by_key = told_of_trace(true, &json!({ "type": "llm_judge", "include_trace": true }));
     let section = by_key.split_once("\n\n[[ ## trace_summary ## ]]\n").unwrap().1;
     let summary: Value = serde_json::from_str(section).unwrap();
     assert_eq!(summary["tool_calls_by_name"], json!({ "readFile": 1 }));
@@ -231,15 +231,15 @@ fn s024_s080_the_trace_is_shown_only_when_asked_for() {
     for include_trace in [false, true] {
         let judge =
             json!({ "type": "llm_judge", "prompt": prompt, "include_trace": include_trace });
-        assert_eq!(told_of_trace(true, judge), format!("done by {section}."));
+        assert_eq!(told_of_trace(true, &judge), format!("done by {section}."));
     }
 }
 
 #[test]
 fn s024_s080_a_prompt_with_a_trace_is_valid_without_one() {
-    let by_key = told_of_trace(false, json!({ "type": "llm_judge", "include_trace": true }));
+    let by_key = told_of_trace(false, &json!({ "type": "llm_judge", "include_trace": true }));
     assert!(by_key.ends_with("\n\n[[ ## trace_summary ## ]]\nNo trace available."), "{by_key}");
     let prompt = "{{candidate_answer}} by {{ trace_summary }}";
-    let by_name = told_of_trace(false, json!({ "type": "llm_judge", "prompt": prompt }));
+    let by_name = told_of_trace(false, &json!({ "type": "llm_judge", "prompt": prompt }));
     assert_eq!(by_name, "done by No trace available.");
 }

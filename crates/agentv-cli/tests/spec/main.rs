@@ -11,6 +11,8 @@ mod grading;
 mod judges;
 mod llm_judge;
 mod loading;
+mod models;
+mod proxy;
 mod running;
 mod traces;
 mod trajectory;

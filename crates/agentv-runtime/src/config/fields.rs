@@ -141,7 +141,7 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     /// Where a key that is near enough to these stands, and the question to ask. It then counts as read.
-    fn misspelt(&mut self, keys: &[&'static str]) -> Option<(Span, String)> {
+    pub(super) fn misspelt(&mut self, keys: &[&'static str]) -> Option<(Span, String)> {
         let unread = self.map.iter().zip(&mut self.taken).filter(|(_, taken)| !**taken);
         let mut near = unread.filter_map(|(entry, taken)| {
             suggestion(&entry.key, keys.iter().copied()).map(|key| (entry.key_span, key, taken))
@@ -241,6 +241,10 @@ impl<'a, 't> Fields<'a, 't> {
         message: impl Into<String>,
     ) -> &mut Note {
         self.notes.warning(code, Some(span), message)
+    }
+
+    pub(super) fn remember_secret(&mut self, variable: &str) {
+        self.notes.remember_secret(variable);
     }
 
     /// Where the value of a key stands, in whatever spelling.

@@ -2,6 +2,7 @@
 
 use super::Span;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::ops::{AddAssign, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -77,6 +78,8 @@ pub struct Notes {
     spare: Option<Note>,
     /// What no note may show of the source: somebody wrote a key into a file.
     hidden: Vec<Span>,
+    /// The environment variables that the file uses as secrets.
+    secret_variables: BTreeSet<String>,
 }
 
 /// How far a list of notes had come.
@@ -127,6 +130,7 @@ impl Notes {
             count: Count::default(),
             spare: None,
             hidden: Vec::new(),
+            secret_variables: BTreeSet::new(),
         }
     }
 
@@ -214,6 +218,16 @@ impl Notes {
         self.spare = None;
     }
 
+    /// This variable holds a secret.
+    pub fn remember_secret(&mut self, variable: &str) {
+        self.secret_variables.insert(variable.to_owned());
+    }
+
+    /// The variables that hold secrets.
+    pub fn secret_variables(&self) -> &BTreeSet<String> {
+        &self.secret_variables
+    }
+
     /// From now on, no note shows this piece of the source.
     pub fn hide(&mut self, span: Span) {
         self.hidden.push(span);
@@ -244,6 +258,7 @@ impl Notes {
         hold_back: impl Fn(&Note) -> bool,
     ) -> Vec<Note> {
         other.count_spare();
+        self.secret_variables.append(&mut other.secret_variables);
         let (held, taken): (Vec<Note>, Vec<Note>) = other.list.into_iter().partition(hold_back);
         let errors = taken.iter().filter(|note| note.is_error()).count();
         self.count.errors += errors + other.count.dropped.errors;

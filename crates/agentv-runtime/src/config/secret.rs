@@ -24,8 +24,11 @@ impl Fields<'_, '_> {
         let Some(node) = self.node_of(keys) else {
             if presence == Presence::Required {
                 let message = format!("{} needs `{key}`", self.owner());
-                let help = format!("add `{key}: ${{{{ {variable} }}}}`");
-                self.error("config::missing", key, message).help(help);
+                let (span, question) = self.misspelt(keys).unzip();
+                let help =
+                    question.unwrap_or_else(|| format!("add `{key}: ${{{{ {variable} }}}}`"));
+                let span = span.unwrap_or_else(|| self.head());
+                self.error_at("config::missing", span, message).help(help);
             }
             return None;
         };
@@ -38,6 +41,7 @@ impl Fields<'_, '_> {
             return None;
         };
         let name = name.to_owned();
+        self.remember_secret(&name);
         self.secret_variable(key, node, &name)
     }
 

@@ -1,7 +1,7 @@
 //! Asking a judge until its reply can be read.
 
 use crate::deadline;
-use agentv_core::{CallContext, Candidate, EvalContext, EvaluatorError, NamedProvider, Request};
+use agentv_core::{Candidate, EvalContext, EvaluatorError, NamedProvider, Request};
 use agentv_wire::{FailureKind, TokenUsage, Usage};
 use std::time::Instant;
 
@@ -67,15 +67,15 @@ async fn once(
         system_prompt: Some(question.system.to_owned()),
         ..Request::plain(&cx.case.id, question.user.to_owned())
     };
-    let call = CallContext { cancel: cx.call.cancel.child_token(), ..cx.call.clone() };
+    let call = cx.call.child();
     let started = Instant::now();
     let answering = async {
         judge.provider.prepare(&call).await?;
         judge.provider.invoke(&request, &call).await
     };
     let who = format!("the judge `{}`", judge.name);
-    let response = deadline::within(call.time_limit, answering, &call.cancel, &who).await.map_err(
-        |error| {
+    let response =
+        deadline::within(call.time_limit, answering, &call, &who).await.map_err(|error| {
             let kind =
                 if error.is_timeout() { FailureKind::Timeout } else { FailureKind::Provider };
             let message = if error.is_timeout() {
@@ -84,8 +84,7 @@ async fn once(
                 format!("{who} failed: {}", error.message)
             };
             EvaluatorError::new(kind, message)
-        },
-    )?;
+        })?;
     Ok(Candidate::new(response, started.elapsed(), &[]))
 }
 

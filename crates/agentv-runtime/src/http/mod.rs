@@ -4,6 +4,8 @@ mod client;
 mod error;
 mod excerpt;
 mod post;
+#[cfg(test)]
+mod tests;
 
 pub use client::{ClientError, client};
 pub use post::{Answer, KeyHeader, Post, post};

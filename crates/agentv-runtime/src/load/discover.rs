@@ -17,13 +17,21 @@ impl DiscoverError {
     pub fn help(&self) -> String {
         match self {
             Self::NoPaths => "name an eval file: `agentv eval my.eval.yaml`".to_owned(),
-            Self::NoMatch(missing) => match missing.iter().find(|path| Path::new(path).is_dir()) {
-                Some(dir) => format!(
-                    "`{dir}` is a directory: name its files, e.g. `'{}/**/*.yaml'`",
-                    dir.trim_end_matches('/')
-                ),
-                None => "eval files end in .yaml, .yml or .jsonl".to_owned(),
-            },
+            Self::NoMatch(missing) => {
+                if let Some(dir) = missing.iter().find(|path| Path::new(path).is_dir()) {
+                    let dir = dir.trim_end_matches('/');
+                    return format!(
+                        "`{dir}` is a directory: name its files, e.g. `'{dir}/**/*.yaml'`"
+                    );
+                }
+                match missing
+                    .iter()
+                    .find(|path| is_eval_file(Path::new(path)) && !path.contains('*'))
+                {
+                    Some(path) => format!("there is no file `{path}` here"),
+                    None => "eval files end in .yaml, .yml or .jsonl".to_owned(),
+                }
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::config::{
 };
 use crate::providers::{Maker, PROVIDERS, ProviderKind};
 use agentv_core::TargetName;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,8 @@ use std::path::{Path, PathBuf};
 pub struct TargetsFile {
     pub path: PathBuf,
     pub targets: Vec<TargetSpec>,
+    /// The environment variables that hold their keys.
+    pub secret_variables: BTreeSet<String>,
 }
 
 /// A target as written, checked but not built: an unused one needs no key.
@@ -82,8 +85,11 @@ impl Loader {
             notes.locate(&text, 1);
             targets
         });
+        let secret_variables = notes.secret_variables().clone();
         report.add(notes);
-        (targets.map(|targets| TargetsFile { path: path.to_owned(), targets }), report)
+        let file =
+            targets.map(|targets| TargetsFile { path: path.to_owned(), targets, secret_variables });
+        (file, report)
     }
 }
 

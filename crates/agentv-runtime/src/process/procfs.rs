@@ -30,20 +30,22 @@ impl Process {
     /// What it was started with.
     pub(super) fn environment(&self) -> Environment {
         let read = |what| read_at_once(&format!("/proc/{}/{what}", self.pid));
-        let mut has_arguments = false;
-        // A process that becomes another program has no environment for a moment, and an open file shows the program that
-        // was there when it was opened. So nothing counts as nothing only if it is seen more than once.
-        for _ in 0..4 {
+        // A process that becomes another program has neither arguments nor environment for a moment, and an open file shows
+        // the program that was there when it was opened. So an environment counts as empty only if that is seen twice of a
+        // program that had its arguments before.
+        for _ in 0..2 {
+            let has_arguments = read("cmdline").is_ok_and(|line| !line.is_empty());
             match read("environ") {
+                Ok(all) if !all.is_empty() => return Environment::Known(all),
+                Ok(_) if has_arguments => {}
+                Ok(_) => return Environment::Changing,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     return Environment::Hidden;
                 }
                 Err(_) => return Environment::Changing,
-                Ok(all) if !all.is_empty() => return Environment::Known(all),
-                Ok(_) => has_arguments = read("cmdline").is_ok_and(|line| !line.is_empty()),
             }
         }
-        if has_arguments { Environment::Known(Vec::new()) } else { Environment::Changing }
+        Environment::Known(Vec::new())
     }
 
     /// Kills this very process, and not another one that got its pid since.

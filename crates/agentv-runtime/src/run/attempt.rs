@@ -38,15 +38,12 @@ pub(super) async fn ask(
 }
 
 async fn once(request: &Request, cx: &CaseContext<'_>) -> Result<Response, ProviderError> {
-    let call = CallContext {
-        cancel: cx.cancel.child_token(),
-        time_limit: cx.settings.agent_timeout,
-        log: Arc::clone(cx.log),
-    };
+    let call =
+        CallContext::new(cx.cancel.child_token(), cx.settings.agent_timeout, Arc::clone(cx.log));
     let provider = &*cx.target.provider;
     let answering = async {
         provider.prepare(&call).await?;
         provider.invoke(request, &call).await
     };
-    deadline::within(cx.settings.agent_timeout, answering, &call.cancel, "the target").await
+    deadline::within(cx.settings.agent_timeout, answering, &call, "the target").await
 }

@@ -38,11 +38,7 @@ pub(super) async fn ask(
             requests.push(prompt::build(&case, target.provider.info().prompt_mode));
         }
     }
-    let call = CallContext {
-        cancel: cancel.child_token(),
-        time_limit: settings.agent_timeout,
-        log: Arc::clone(log),
-    };
+    let call = CallContext::new(cancel.child_token(), settings.agent_timeout, Arc::clone(log));
     let asking = async {
         target.provider.prepare(&call).await?;
         door.invoke_batch(&requests, &call).await
@@ -50,7 +46,7 @@ pub(super) async fn ask(
     // The limit is per case; a batch may take as long as its cases one after the other.
     let cases = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(cases));
-    let outcome = deadline::within(limit, asking, &call.cancel, "the batch").await;
+    let outcome = deadline::within(limit, asking, &call, "the batch").await;
     match outcome {
         Ok(responses) if responses.len() == ordinals.len() => {
             Ok(ordinals.into_iter().zip(responses).collect())

@@ -36,11 +36,7 @@ pub(super) async fn run_case(
     };
     let candidate = Candidate::new(response, answer.wall, &case.suite.exploration_tools);
 
-    let call = CallContext {
-        cancel: cx.cancel.clone(),
-        time_limit: cx.settings.agent_timeout,
-        log: Arc::clone(cx.log),
-    };
+    let call = CallContext::new(cx.cancel.clone(), cx.settings.agent_timeout, Arc::clone(cx.log));
     let look = EvalContext {
         case,
         candidate: &candidate,

@@ -111,4 +111,8 @@ impl Targets for JudgeTargets {
     fn names(&self) -> Vec<&str> {
         self.book.file.names().collect()
     }
+
+    fn secret_variables(&self) -> Vec<&str> {
+        self.book.file.secret_variables.iter().map(String::as_str).collect()
+    }
 }

@@ -4,6 +4,7 @@
 use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
+use agentv_core::call::Line;
 use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
     TargetName,
@@ -12,7 +13,8 @@ use async_trait::async_trait;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// Too many requests.
 const THROTTLED: u16 = 429;
@@ -46,7 +48,10 @@ impl Target {
     async fn call(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let estimate = Estimate::of(request, self.policy.max_output_tokens);
         let waits = |wait| self.say(cx, request, || format!("waits {wait:.1?} for its rate limit"));
-        let pass = self.limits.enter(estimate, &cx.cancel, waits).await?;
+        let pass = {
+            let _line = InLine::of(cx);
+            self.limits.enter(estimate, &cx.cancel, waits).await?
+        };
         let started = Instant::now();
         let mut outcome = self.provider.invoke(request, cx).await;
         if let Ok(response) = &mut outcome {
@@ -120,6 +125,25 @@ impl Provider for Target {
 
     fn batch(&self) -> Option<&dyn BatchProvider> {
         self.provider.batch()
+    }
+}
+
+/// Keeps the time in line, however it ends.
+struct InLine<'a> {
+    line: &'a Line,
+    since: Instant,
+}
+
+impl<'a> InLine<'a> {
+    fn of(cx: &'a CallContext) -> Self {
+        cx.line.enter();
+        Self { line: &cx.line, since: Instant::now() }
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.line.leave(self.since.elapsed());
     }
 }
 

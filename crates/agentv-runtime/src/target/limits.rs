@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -35,8 +36,18 @@ impl LimitBook {
 #[derive(Debug)]
 pub(super) struct Limits {
     gate: Gate,
-    /// A lock and not a message: taking is quicker than sending, and it is never held over a wait.
-    buckets: Option<Mutex<Buckets>>,
+    rate: Option<Rate>,
+}
+
+/// What may be asked of a target per minute.
+#[derive(Debug)]
+struct Rate {
+    /// Whoever holds it is the next to go; the others queue up behind, first come, first served.
+    turn: tokio::sync::Mutex<()>,
+    /// A lock and not a message: it is held for a few instructions, never over a wait.
+    buckets: Mutex<Buckets>,
+    /// Tells the next to go that something was given back.
+    settled: Notify,
 }
 
 #[derive(Debug)]
@@ -69,53 +80,35 @@ impl Estimate {
 }
 
 impl Limits {
-    fn new(RateLimits { rpm, tpm }: RateLimits) -> Self {
-        let now = Instant::now();
-        let buckets = Buckets {
-            requests: rpm.map(|limit| Bucket::new(limit, now)),
-            tokens: tpm.map(|limit| Bucket::new(limit, now)),
-        };
-        let limited = rpm.is_some() || tpm.is_some();
-        Self { gate: Gate::default(), buckets: limited.then(|| Mutex::new(buckets)) }
+    fn new(rate: RateLimits) -> Self {
+        Self { gate: Gate::default(), rate: Rate::new(rate) }
     }
 
     /// Waits until a call may be made. The rate comes first, since who waits for it must not keep others from calling.
+    /// Whoever stops waiting leaves nothing behind.
     pub(super) async fn enter(
         &self,
         estimate: Estimate,
         cancel: &CancellationToken,
         waits: impl FnOnce(Duration),
     ) -> Result<Pass<'_>, ProviderError> {
-        let wait = self.reserve(estimate);
         let entering = async {
-            if !wait.is_zero() {
-                waits(wait);
-                tokio::time::sleep(wait).await;
+            if let Some(rate) = &self.rate {
+                rate.enter(estimate, waits).await;
             }
             self.gate.enter().await
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => {
-                self.give_back(estimate);
-                Err(ProviderError::cancelled())
-            }
+            () = cancel.cancelled() => Err(ProviderError::cancelled()),
             pass = entering => Ok(pass),
         }
-    }
-
-    fn reserve(&self, estimate: Estimate) -> Duration {
-        let Some(buckets) = &self.buckets else { return Duration::ZERO };
-        let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        let requests = buckets.requests.as_mut().map(|bucket| bucket.take(1.0, now));
-        let tokens = buckets.tokens.as_mut().map(|bucket| bucket.take(estimate.tokens, now));
-        requests.max(tokens).unwrap_or_default()
     }
 
     /// Puts the estimate right. A call that failed used no tokens that anybody counts; an answer without numbers used
     /// what was estimated.
     pub(super) fn settle(&self, estimate: Estimate, outcome: &Result<Response, ProviderError>) {
+        let Some(rate) = &self.rate else { return };
         let used = match outcome {
             Ok(response) => response
                 .reported
@@ -123,25 +116,68 @@ impl Limits {
                 .map_or(estimate.tokens, |usage| usage.input + usage.output),
             Err(_) => 0.0,
         };
-        self.settle_tokens(estimate, used);
+        rate.settle(estimate, used);
+    }
+}
+
+impl Rate {
+    fn new(RateLimits { rpm, tpm }: RateLimits) -> Option<Self> {
+        let now = Instant::now();
+        let buckets = Buckets {
+            requests: rpm.map(|limit| Bucket::new(limit, now)),
+            tokens: tpm.map(|limit| Bucket::new(limit, now)),
+        };
+        let limited = rpm.is_some() || tpm.is_some();
+        limited.then(|| Self {
+            turn: tokio::sync::Mutex::default(),
+            buckets: Mutex::new(buckets),
+            settled: Notify::new(),
+        })
     }
 
-    /// The call is not made after all.
-    fn give_back(&self, estimate: Estimate) {
-        self.settle_tokens(estimate, 0.0);
-        if let Some(buckets) = &self.buckets {
-            let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(bucket) = &mut buckets.requests {
-                bucket.settle(1.0, 0.0);
+    async fn enter(&self, estimate: Estimate, waits: impl FnOnce(Duration)) {
+        let _turn = self.turn.lock().await;
+        let mut waits = Some(waits);
+        loop {
+            // Before the look, so that nothing given back meanwhile is missed.
+            let settled = self.settled.notified();
+            let wait = self.try_take(estimate);
+            if wait.is_zero() {
+                return;
+            }
+            if let Some(waits) = waits.take() {
+                waits(wait);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = settled => {}
             }
         }
     }
 
-    fn settle_tokens(&self, estimate: Estimate, used: f64) {
-        let Some(buckets) = &self.buckets else { return };
-        let mut buckets = buckets.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Takes what the call needs, or says how long that will take to come.
+    fn try_take(&self, estimate: Estimate) -> Duration {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
+        let Buckets { requests, tokens } = &mut *buckets;
+        let now = Instant::now();
+        let waits =
+            [requests.as_mut(), tokens.as_mut()].map(|bucket| bucket.map(|it| it.wait(now)));
+        let wait = waits.into_iter().flatten().max().unwrap_or_default();
+        if wait.is_zero() {
+            for (bucket, amount) in [(requests, 1.0), (tokens, estimate.tokens)] {
+                if let Some(bucket) = bucket {
+                    bucket.take(amount);
+                }
+            }
+        }
+        wait
+    }
+
+    fn settle(&self, estimate: Estimate, used: f64) {
+        let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = &mut buckets.tokens {
             bucket.settle(estimate.tokens, used);
+            self.settled.notify_one();
         }
     }
 }

@@ -8,8 +8,7 @@ use tokio::time::Instant;
 /// minute, which servers refuse.
 const BURST: f64 = 1.0 / 6.0;
 
-/// May go below empty: who comes then waits until it has filled up to nothing, so everybody is served in turn and even a
-/// call larger than the bucket is served.
+/// May go below empty: a call larger than the bucket goes out as soon as there is anything in it, and those after it pay.
 #[derive(Debug)]
 pub(super) struct Bucket {
     per_second: f64,
@@ -25,14 +24,17 @@ impl Bucket {
         Self { per_second: per_minute / 60.0, capacity, level: capacity, filled: now }
     }
 
-    /// Takes an amount, and says how long to wait before it may be used.
-    pub(super) fn take(&mut self, amount: f64, now: Instant) -> Duration {
+    /// How long it takes until something can be taken, if nothing is given back before.
+    pub(super) fn wait(&mut self, now: Instant) -> Duration {
         self.fill(now);
-        // A single unit must be there; of many, what is missing is made up for afterwards.
-        let needed = amount.min(1.0);
-        let missing = (needed - self.level).max(0.0);
+        let missing = (1.0 - self.level).max(0.0);
+        // A hair more, so that rounding does not make anybody wait a second time.
+        let seconds = if missing > 0.0 { missing / self.per_second + 1e-6 } else { 0.0 };
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+    }
+
+    pub(super) fn take(&mut self, amount: f64) {
         self.level -= amount;
-        Duration::try_from_secs_f64(missing / self.per_second).unwrap_or(Duration::MAX)
     }
 
     /// Gives back what was not used, or takes what was used beyond it.
@@ -56,54 +58,60 @@ mod tests {
         (Bucket::new(NonZeroU32::new(per_minute).unwrap(), now), now)
     }
 
+    /// Takes so much when it can, and says how long that took to come.
     #[track_caller]
-    fn check(wait: Duration, expected_ms: u64) {
+    fn check(bucket: &mut Bucket, amount: f64, now: Instant, expected_ms: u64) -> Instant {
+        let wait = bucket.wait(now);
         let ms = u64::try_from(wait.as_micros().div_ceil(1000)).unwrap();
         assert!(ms.abs_diff(expected_ms) <= 1, "{ms} ms instead of {expected_ms} ms");
+        let then = now + wait;
+        assert_eq!(bucket.wait(then), Duration::ZERO);
+        bucket.take(amount);
+        then
     }
 
     #[test]
     fn after_a_burst_calls_follow_at_the_rate() {
-        let (mut bucket, now) = bucket(60);
+        let (mut bucket, mut now) = bucket(60);
         for _ in 0..10 {
-            check(bucket.take(1.0, now), 0);
+            now = check(&mut bucket, 1.0, now, 0);
         }
-        check(bucket.take(1.0, now), 1000);
-        check(bucket.take(1.0, now), 2000);
-        check(bucket.take(1.0, now + Duration::from_secs(3)), 0);
+        now = check(&mut bucket, 1.0, now, 1000);
+        now = check(&mut bucket, 1.0, now, 1000);
+        check(&mut bucket, 1.0, now + Duration::from_secs(3), 0);
     }
 
     #[test]
     fn a_slow_target_still_takes_its_first_call() {
         let (mut bucket, now) = bucket(1);
-        check(bucket.take(1.0, now), 0);
-        check(bucket.take(1.0, now), 60_000);
+        let now = check(&mut bucket, 1.0, now, 0);
+        check(&mut bucket, 1.0, now, 60_000);
     }
 
     #[test]
     fn a_call_larger_than_the_bucket_goes_out_and_the_next_pays() {
         let (mut bucket, now) = bucket(6000);
-        check(bucket.take(3000.0, now), 0);
-        check(bucket.take(100.0, now), 20_010);
+        let now = check(&mut bucket, 3000.0, now, 0);
+        check(&mut bucket, 100.0, now, 20_010);
     }
 
     #[test]
     fn what_was_not_used_is_given_back() {
         let (mut bucket, now) = bucket(6000);
-        bucket.take(3000.0, now);
+        bucket.take(3000.0);
         bucket.settle(3000.0, 500.0);
-        check(bucket.take(100.0, now), 0);
+        let now = check(&mut bucket, 100.0, now, 0);
         bucket.settle(100.0, 1100.0);
-        check(bucket.take(1.0, now), 6010);
+        check(&mut bucket, 1.0, now, 6010);
     }
 
     #[test]
     fn a_pause_saves_up_no_more_than_a_burst() {
         let (mut bucket, now) = bucket(60);
-        let later = now + Duration::from_hours(1);
+        let mut later = now + Duration::from_hours(1);
         for _ in 0..10 {
-            check(bucket.take(1.0, later), 0);
+            later = check(&mut bucket, 1.0, later, 0);
         }
-        check(bucket.take(1.0, later), 1000);
+        check(&mut bucket, 1.0, later, 1000);
     }
 }

@@ -28,6 +28,13 @@ pub(super) enum Failure {
         "the script printed {bytes} bytes too many; print only the result, and let `details` be small"
     )]
     TooLong { bytes: u64 },
+    #[error("the script asked for more than {max} calls; raise `max_calls`, or ask less")]
+    TooManyCalls { max: u64 },
+    #[error(
+        "{failure}; with a proxy the script does not see {}, which targets use as secrets: name what it needs in `pass_env`",
+        names.join(", ")
+    )]
+    Withheld { failure: Box<Failure>, names: Vec<String> },
     #[error("the script printed nothing; {PRINT}")]
     Silent,
     #[error("the script's stdout is not JSON ({reason}); {PRINT}; it printed: {}", shown(printed))]
@@ -61,9 +68,12 @@ impl Failure {
     pub(super) fn into_error(self) -> EvaluatorError {
         let kind = match self {
             Self::TimedOut { .. } => FailureKind::Timeout,
-            Self::Payload(_) | Self::Spawn { .. } | Self::Cancelled | Self::Exited { .. } => {
-                FailureKind::Provider
-            }
+            Self::Payload(_)
+            | Self::Spawn { .. }
+            | Self::Cancelled
+            | Self::Exited { .. }
+            | Self::TooManyCalls { .. }
+            | Self::Withheld { .. } => FailureKind::Provider,
             Self::TooLong { .. }
             | Self::Silent
             | Self::NotJson { .. }

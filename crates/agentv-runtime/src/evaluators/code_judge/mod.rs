@@ -11,6 +11,7 @@
 //! `score` is needed, and logs to stderr. Whatever else it does is a failed grading with score 0 and a message.
 
 mod failure;
+mod proxy;
 mod verdict;
 
 #[cfg(test)]
@@ -18,14 +19,15 @@ mod tests;
 
 use super::script::Script;
 use super::{Build, FromConfig, payload};
-use crate::config::{Cost, Env, Fields, Kind};
+use crate::config::{Env, Fields, FromNode, Kind, Node};
 use crate::process::{Command, Gentle, Output, Processes, Stdin};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, Verdict};
-use agentv_wire::Object;
+use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
 use failure::Failure;
+use proxy::{TargetProxy, Use};
 use schemars::JsonSchema;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +56,17 @@ pub struct CodeJudgeConfig {
     /// After this many seconds the script and all that it started are ended. Without it: the limit for agents.
     #[schemars(with = "Option<f64>")]
     pub timeout_seconds: Option<Duration>,
+    /// `true`, or `{max_calls: 50}`: the script may ask the judge through a proxy on loopback. Also `judge: {…}`, or
+    /// `use_judge_provider: true` with `judge_provider: {max_calls}`.
+    #[schemars(with = "Option<serde_json::Value>")]
+    pub target: Option<u64>,
+    /// Variables that the script gets although a target uses them as secrets; with a proxy it gets none of those.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
 }
+
+/// How many calls a script may make, unless it says otherwise.
+const DEFAULT_MAX_CALLS: u64 = 50;
 
 impl FromConfig for CodeJudge {
     const NAMES: &'static [&'static str] = &["code_judge"];
@@ -63,7 +75,8 @@ impl FromConfig for CodeJudge {
 
     fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Self> {
         let handed_on = handed_on(fields);
-        refuse_proxy(fields);
+        let max_calls = max_calls(fields);
+        let pass_env = fields.take("pass_env").unwrap_or_default();
         let cwd = cwd(fields, build);
         let timeout_seconds = fields.take("timeout_seconds");
         let script: Script = fields.need_of(&["script", "command"])?;
@@ -71,7 +84,7 @@ impl FromConfig for CodeJudge {
             build.depends_on(&file);
         }
         Some(Self {
-            config: CodeJudgeConfig { script, cwd, timeout_seconds },
+            config: CodeJudgeConfig { script, cwd, timeout_seconds, target: max_calls, pass_env },
             handed_on,
             env: fields.env().clone(),
             processes: Arc::clone(build.processes),
@@ -93,30 +106,51 @@ fn handed_on(fields: &mut Fields<'_, '_>) -> Option<Object> {
     (!entries.is_empty()).then(|| super::as_object(&entries))
 }
 
-fn refuse_proxy(fields: &mut Fields<'_, '_>) {
-    for key in ["target", "judge", "use_judge_provider", "judge_provider"] {
-        let Some(node) = fields.node(key) else { continue };
-        match node.kind {
-            Kind::Bool(false) => {}
-            Kind::Bool(true) | Kind::Map(_) => {
-                let message = format!(
-                    "`{key}` of {} needs the target proxy, which this build does not have yet",
-                    fields.owner()
-                );
-                let help = format!("remove `{key}` and let the script grade by itself");
-                fields
-                    .error_at("code_judge::proxy", node.span, message)
-                    .costs(Cost::Evaluator)
-                    .help(help);
+/// Whether the script may ask models, and how often. Three generations of keys mean the same.
+fn max_calls(fields: &mut Fields<'_, '_>) -> Option<u64> {
+    let mut allowed = None;
+    for (key, limits) in
+        [("target", "target"), ("judge", "judge"), ("use_judge_provider", "judge_provider")]
+    {
+        let (switch, limit) = (fields.node(key), fields.node(limits));
+        let is_on = match switch.map(|node| &node.kind) {
+            None | Some(Kind::Bool(false)) => false,
+            Some(Kind::Bool(true) | Kind::Map(_)) => true,
+            Some(_) => {
+                warn_of_switch(key, switch, fields);
+                false
             }
-            _ => {
-                let message = format!("`{key}` of {} is ignored: it is no mapping", fields.owner());
-                fields
-                    .warning_at("code_judge::proxy", node.span, message)
-                    .help(format!("write `{key}: true`, or a mapping with `max_calls`"));
-            }
+        };
+        if is_on {
+            allowed = allowed.or(limit_of(limit, fields));
         }
     }
+    allowed
+}
+
+fn warn_of_switch(key: &str, node: Option<&Node<'_>>, fields: &mut Fields<'_, '_>) {
+    let span = node.map_or_else(|| fields.head(), |node| node.span);
+    let message = format!("`{key}` of {} is ignored: it is no mapping", fields.owner());
+    fields
+        .warning_at("code_judge::proxy", span, message)
+        .help(format!("write `{key}: true`, or a mapping with `max_calls`"));
+}
+
+/// The limit in a mapping, else the default one. A limit that is none turns the proxy off.
+fn limit_of(node: Option<&Node<'_>>, fields: &mut Fields<'_, '_>) -> Option<u64> {
+    let written = node.and_then(|node| node.get("max_calls").or_else(|| node.get("maxCalls")));
+    let Some(written) = written.filter(|node| !node.is_null()) else {
+        return Some(DEFAULT_MAX_CALLS);
+    };
+    let limit = u64::from_node(written).ok();
+    if limit.is_none() {
+        let message = format!(
+            "`max_calls` of {} must be a whole number from 0 up, so there is no proxy",
+            fields.owner()
+        );
+        fields.warning_at("code_judge::proxy", written.span, message);
+    }
+    limit
 }
 
 fn cwd(fields: &mut Fields<'_, '_>, build: &Build<'_>) -> PathBuf {
@@ -140,34 +174,95 @@ fn cwd(fields: &mut Fields<'_, '_>, build: &Build<'_>) -> PathBuf {
 #[async_trait]
 impl Evaluator for CodeJudge {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
-        match self.grade(cx).await {
-            Ok(verdict) => Ok(Verdict { request: Some(self.request()), ..verdict }),
+        let mut request =
+            json!({ "script": self.config.script.as_written(), "cwd": self.config.cwd });
+        let (outcome, used) = match self.config.target {
+            None => (self.grade(Vec::new(), Vec::new(), cx).await, None),
+            Some(max_calls) => self.grade_with_proxy(max_calls, cx).await?,
+        };
+        let usage = used.as_ref().and_then(|used| used.usage);
+        if let Some(used) = &used {
+            request["target_proxy"] = used.shown();
+        }
+        match outcome {
+            Ok(verdict) => Ok(Verdict { request: Some(request), usage, ..verdict }),
             Err(failure) => {
-                let mut request = self.request();
                 request["error"] = json!(failure.to_string());
-                Err(failure.into_error().with_request(request))
+                let error = failure.into_error().with_request(request);
+                Err(EvaluatorError { usage: usage.map(Box::new), ..error })
             }
         }
     }
 }
 
 impl CodeJudge {
-    async fn grade(&self, cx: &EvalContext<'_>) -> Result<Verdict, Failure> {
+    /// The proxy lives exactly as long as the script. Spec: asking for more calls than allowed fails the evaluator, whatever
+    /// the script makes of it.
+    async fn grade_with_proxy(
+        &self,
+        max_calls: u64,
+        cx: &EvalContext<'_>,
+    ) -> Result<(Result<Verdict, Failure>, Option<Use>), EvaluatorError> {
+        let proxy = TargetProxy::start(max_calls, cx).await?;
+        let env = proxy.env().map_err(|error| {
+            EvaluatorError::new(
+                FailureKind::Provider,
+                format!("the target proxy has no address: {error}"),
+            )
+        })?;
+        let withheld = self.withheld(cx);
+        let outcome = tokio::select! {
+            outcome = self.grade(env, withheld.clone(), cx) => outcome,
+            () = proxy.serve() => Err(Failure::Cancelled),
+        };
+        let used = proxy.used();
+        let outcome = match outcome {
+            _ if used.refused => Err(Failure::TooManyCalls { max: used.max() }),
+            Err(failure @ Failure::Exited { .. }) if !withheld.is_empty() => {
+                Err(Failure::Withheld { failure: Box::new(failure), names: withheld })
+            }
+            outcome => outcome,
+        };
+        Ok((outcome, Some(used)))
+    }
+
+    /// The variables that the script must not see: it can ask the models without their keys.
+    fn withheld(&self, cx: &EvalContext<'_>) -> Vec<String> {
+        let secrets = cx.targets.secret_variables().into_iter();
+        secrets
+            .filter(|name| !self.config.pass_env.iter().any(|passed| passed == name))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    async fn grade(
+        &self,
+        env: Vec<(String, String)>,
+        unset: Vec<String>,
+        cx: &EvalContext<'_>,
+    ) -> Result<Verdict, Failure> {
         let stdin = payload::text(cx, self.handed_on.as_ref()).map_err(Failure::Payload)?;
-        let output = self.run(stdin, cx).await?;
+        let output = self.run(stdin, env, unset, cx).await?;
         if !output.ended.is_success() {
             return Err(Failure::exited(&output));
         }
         verdict::parse(&output.stdout)
     }
 
-    async fn run(&self, stdin: String, cx: &EvalContext<'_>) -> Result<Output, Failure> {
-        let added = self.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
+    async fn run(
+        &self,
+        stdin: String,
+        env: Vec<(String, String)>,
+        unset: Vec<String>,
+        cx: &EvalContext<'_>,
+    ) -> Result<Output, Failure> {
+        let added = self.env.added().iter().filter(|(name, _)| !unset.contains(name));
+        let added = added.map(|(name, value)| (name.clone(), value.clone()));
         let command = Command {
             argv: self.config.script.argv(),
             cwd: self.config.cwd.clone(),
-            env: added.collect(),
-            unset: Vec::new(),
+            env: added.chain(env).collect(),
+            unset,
             stdin: Stdin::Bytes(stdin.into_bytes()),
             time_limit: self.config.timeout_seconds.or(cx.call.time_limit),
             output_cap: OUTPUT_CAP,
@@ -175,10 +270,5 @@ impl CodeJudge {
             gentle: Gentle::Kill,
         };
         Ok(self.processes.run(command, &cx.call.cancel).await?)
-    }
-
-    /// What was run, for the record.
-    fn request(&self) -> Value {
-        json!({ "script": self.config.script.as_written(), "cwd": self.config.cwd })
     }
 }

@@ -1,12 +1,14 @@
 //! Code judges against real scripts.
 
 use super::*;
+use crate::config::Cost;
 use crate::config::{Entry, FileSearch, Node, Note, Notes, Span};
 use agentv_core::suite::{Attachment, Content, Fingerprint, InputMessage, Part, Role};
 use agentv_core::{
     CallContext, Candidate, EvalCase, NamedProvider, Response, Score, Suite, Targets,
 };
 use agentv_wire::FailureKind;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::path::Path;
 use tempfile::TempDir;
@@ -458,27 +460,36 @@ fn a_script_must_be_runnable() {
 }
 
 #[test]
-fn the_proxy_is_missed_and_not_ignored() {
-    let on = [
-        ("target", json!(true)),
-        ("target", json!({"max_calls": 3})),
-        ("judge", json!({})),
-        ("use_judge_provider", json!(true)),
-        ("useJudgeProvider", json!(true)),
-        ("judge_provider", json!({"max_calls": 3})),
-    ];
-    for (key, value) in on {
-        check_refused(
-            json!({"script": "true", key: value}),
-            "needs the target proxy, which this build does not have yet",
-        );
-    }
+fn three_generations_of_keys_open_the_proxy() {
     let bench = Bench::new();
-    let judge = bench
-        .judge(json!({"script": "true", "target": false, "use_judge_provider": false, "k": 1}));
-    assert_eq!(judge.handed_on, json!({"k": 1}).as_object().cloned());
-    let (judge, notes, _) = bench.read(json!({"script": "true", "target": "gpt"}));
-    assert!(judge.is_some() && !notes[0].is_error(), "{notes:?}");
+    let check = |mut config: Value, expected: Option<u64>| {
+        config["script"] = json!("true");
+        assert_eq!(bench.judge(config.clone()).config.target, expected, "{config}");
+    };
+    check(json!({"target": true}), Some(50));
+    check(json!({"target": {"max_calls": 3}}), Some(3));
+    check(json!({"target": {"maxCalls": 0}}), Some(0));
+    check(json!({"judge": {}}), Some(50));
+    check(json!({"use_judge_provider": true}), Some(50));
+    check(json!({"useJudgeProvider": true, "judgeProvider": {"max_calls": 10}}), Some(10));
+    check(json!({"target": false, "use_judge_provider": false}), None);
+    check(json!({"judge_provider": {"max_calls": 10}}), None);
+    check(json!({}), None);
+}
+
+#[test]
+fn a_proxy_that_cannot_be_meant_stays_closed_with_a_warning() {
+    for config in [
+        json!({"target": "gpt"}),
+        json!({"target": {"max_calls": -1}}),
+        json!({"judge": {"max_calls": "x"}}),
+    ] {
+        let mut config = config;
+        config["script"] = json!("true");
+        let (judge, notes, _) = Bench::new().read(config);
+        assert_eq!(judge.unwrap().config.target, None);
+        assert!(!notes[0].is_error(), "{notes:?}");
+    }
 }
 
 #[test]

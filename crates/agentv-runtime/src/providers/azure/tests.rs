@@ -12,8 +12,8 @@ fn keys(url: &str) -> Value {
 
 /// Where a target with these keys calls.
 #[track_caller]
-fn check_url(more: Value, expected: &str) {
-    let azure: Azure = provider(&with(&keys("https://a.example"), &more));
+fn check_url(more: &Value, expected: &str) {
+    let azure: Azure = provider(&with(&keys("https://a.example"), more));
     assert_eq!(azure.url.as_str(), expected);
 }
 
@@ -72,14 +72,14 @@ async fn a_price_of_ones_own_counts() {
 #[test]
 fn a_resource_is_an_address_or_a_name() {
     let path = "/openai/deployments/my-deploy/chat/completions?api-version=2024-10-01-preview";
-    check_url(json!({}), &format!("https://a.example{path}"));
-    check_url(json!({ "endpoint": "https://a.example/" }), &format!("https://a.example{path}"));
+    check_url(&json!({}), &format!("https://a.example{path}"));
+    check_url(&json!({ "endpoint": "https://a.example/" }), &format!("https://a.example{path}"));
     check_url(
-        json!({ "endpoint": "https://a.example/openai/" }),
+        &json!({ "endpoint": "https://a.example/openai/" }),
         &format!("https://a.example{path}"),
     );
     check_url(
-        json!({ "endpoint": "my-resource" }),
+        &json!({ "endpoint": "my-resource" }),
         &format!("https://my-resource.openai.azure.com{path}"),
     );
 }

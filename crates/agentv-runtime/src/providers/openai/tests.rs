@@ -148,60 +148,60 @@ async fn the_common_promises_are_kept() {
 }
 
 #[track_caller]
-fn check(more: Value, expected: &str) {
-    assert_eq!(complaints::<OpenAi>(&with(&keys("http://h"), &more)), [expected]);
+fn check(more: &Value, expected: &str) {
+    assert_eq!(complaints::<OpenAi>(&with(&keys("http://h"), more)), [expected]);
 }
 
 #[test]
 fn each_bad_key_is_told_once() {
     check(
-        json!({ "api_key": "sk-literal" }),
+        &json!({ "api_key": "sk-literal" }),
         "`api_key` of target `t` stands in the file / write `api_key: ${{ OPENAI_API_KEY }}` and set `OPENAI_API_KEY` in the environment or in a `.env` file",
     );
     check(
-        json!({ "api_key": "${{ NOT_SET }}" }),
+        &json!({ "api_key": "${{ NOT_SET }}" }),
         "environment variable `NOT_SET`, required for `api_key` of target `t`, is not set / set `NOT_SET` in the environment or in a `.env` file",
     );
     check(
-        json!({ "api_key": "${{ BLANK }}" }),
+        &json!({ "api_key": "${{ BLANK }}" }),
         "environment variable `BLANK`, required for `api_key` of target `t`, is empty / set `BLANK` in the environment or in a `.env` file",
     );
     check(
-        json!({ "api_key": "${{ BROKEN }}" }),
+        &json!({ "api_key": "${{ BROKEN }}" }),
         "environment variable `BROKEN`, required for `api_key` of target `t`, holds characters that no key has / set `BROKEN` in the environment or in a `.env` file",
     );
     check(
-        json!({ "model": "${{ NOT_SET }}" }),
+        &json!({ "model": "${{ NOT_SET }}" }),
         "environment variable `NOT_SET`, required for `model` of target `t`, is not set / set `NOT_SET` in the environment or in a `.env` file",
     );
     check(
-        json!({ "base_url": "example.com" }),
+        &json!({ "base_url": "example.com" }),
         "`base_url` of target `t` must be an address that begins with `http://` or `https://` / write it like `https://example.com/v1`",
     );
     check(
-        json!({ "temperature": "warm" }),
+        &json!({ "temperature": "warm" }),
         "`temperature` of target `t` must be a number, not the text `warm`",
     );
     check(
-        json!({ "max_retries": -1 }),
+        &json!({ "max_retries": -1 }),
         "`max_retries` of target `t` must be a whole number from 0 to 1000, not `-1`",
     );
     check(
-        json!({ "retry_status_codes": [429, 1000] }),
+        &json!({ "retry_status_codes": [429, 1000] }),
         "`retry_status_codes` of target `t` must be a list of HTTP statuses, each from 100 to 599, not a list",
     );
     check(
-        json!({ "retry_backoff_factor": 0.5 }),
+        &json!({ "retry_backoff_factor": 0.5 }),
         "`retry_backoff_factor` of target `t` must be a number from 1 up, not `0.5`",
     );
-    check(json!({ "rpm": 0 }), "`rpm` of target `t` must be a whole number from 1 up, not `0`");
-    check(json!({ "pricing": { "input": 1 } }), "`pricing` of target `t` needs `output`");
+    check(&json!({ "rpm": 0 }), "`rpm` of target `t` must be a whole number from 1 up, not `0`");
+    check(&json!({ "pricing": { "input": 1 } }), "`pricing` of target `t` needs `output`");
     check(
-        json!({ "pricing": { "input": 1, "output": -2 } }),
+        &json!({ "pricing": { "input": 1, "output": -2 } }),
         "`output` of `pricing` of target `t` must be a number of dollars from 0 up, not `-2`",
     );
     check(
-        json!({ "max_retry": 3 }),
+        &json!({ "max_retry": 3 }),
         "target `t` has no key `max_retry` / did you mean `max_retries`?",
     );
 }

@@ -1,0 +1,106 @@
+//! The target proxy: through it a script asks models without ever seeing a key. It listens on loopback for one run of one
+//! script, behind a token of its own, and answers no more calls than it may.
+//!
+//! It is a future that is polled beside the script and no task: when the script ends, or the case is dropped, the listener,
+//! its connections and the calls they wait for are gone with it.
+
+mod meter;
+mod routes;
+
+pub(super) use meter::Use;
+
+use agentv_core::{EvalContext, EvaluatorError, NamedProvider};
+use agentv_wire::{FailureKind, env};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use meter::Meter;
+use std::fmt::Write;
+use std::io;
+use std::net::Ipv4Addr;
+use tokio::net::{TcpListener, TcpStream};
+
+/// A proxy that listens, for one run of one script.
+pub(super) struct TargetProxy<'a> {
+    listener: TcpListener,
+    desk: Desk<'a>,
+}
+
+/// What every request is answered from.
+struct Desk<'a> {
+    /// 64 hexadecimal digits, new each time.
+    token: String,
+    /// Who is asked where a request names nobody.
+    judge: NamedProvider,
+    meter: Meter,
+    cx: &'a EvalContext<'a>,
+}
+
+impl<'a> TargetProxy<'a> {
+    /// Binds a port. Without a judge to offer there is no proxy, and the script must not be started.
+    pub(super) async fn start(
+        max_calls: u64,
+        cx: &'a EvalContext<'a>,
+    ) -> Result<Self, EvaluatorError> {
+        let judge = cx.targets.judge().map_err(|error| {
+            let message =
+                format!("the script may ask a judge, but there is none: {}", error.message);
+            EvaluatorError::new(FailureKind::Provider, message)
+        })?;
+        let failed = |what: &str, error: &dyn std::fmt::Display| {
+            EvaluatorError::new(FailureKind::Provider, format!("the target proxy {what}: {error}"))
+        };
+        let token = token().map_err(|error| failed("has no random token", &error))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listener.map_err(|error| failed("cannot listen on 127.0.0.1", &error))?;
+        Ok(Self { listener, desk: Desk { token, judge, meter: Meter::new(max_calls), cx } })
+    }
+
+    /// What the script needs to find its way, under both generations of names.
+    pub(super) fn env(&self) -> io::Result<Vec<(String, String)>> {
+        let url = format!("http://{}", self.listener.local_addr()?);
+        let urls = env::PROXY_URL.map(|name| (name.to_owned(), url.clone()));
+        let tokens = env::PROXY_TOKEN.map(|name| (name.to_owned(), self.desk.token.clone()));
+        Ok(urls.into_iter().chain(tokens).collect())
+    }
+
+    /// Answers requests for as long as it is polled.
+    pub(super) async fn serve(&self) {
+        let mut connections = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, _)) => connections.push(self.connection(stream)),
+                    // Too many open files, most likely: some will be closed soon.
+                    Err(_) => tokio::task::yield_now().await,
+                },
+                Some(()) = connections.next(), if !connections.is_empty() => {}
+            }
+        }
+    }
+
+    async fn connection(&self, stream: TcpStream) {
+        let answer = service_fn(|request| routes::answer(request, &self.desk));
+        // A client that goes away in the middle is its own business.
+        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+    }
+
+    /// What the script made of it.
+    pub(super) fn used(&self) -> Use {
+        self.desk.meter.used(self.desk.judge.name.as_str())
+    }
+}
+
+/// 256 random bits.
+fn token() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    let mut token = String::with_capacity(64);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(token, "{byte:02x}");
+    }
+    Ok(token)
+}
