@@ -1,7 +1,7 @@
 //! Models that grade, beyond the scenarios of the specification.
 
 mod composite;
-mod errors;
+mod failures;
 mod panels;
 mod prompts;
 mod rubrics;
