@@ -45,6 +45,19 @@ fn weights_that_are_all_zero_are_a_zero() {
 }
 
 #[test]
+fn a_weight_of_nobody_is_told() {
+    let cx = quiet();
+    let text = "- {name: safe, type: contains, value: ok}\n";
+    let aggregator = "{type: weighted_average, weights: {sfae: 3}}";
+    let evaluator =
+        format!("- type: composite\n  evaluators:\n    {text}  aggregator: {aggregator}");
+    cx.write("suite.yaml", &suite(evaluator));
+    let ran = eval(&cx, &[]);
+    ran.success().stderr_has("suite.yaml:9:56").stderr_has("has no member `sfae` to weigh");
+    ran.stderr_has("did you mean `safe`?");
+}
+
+#[test]
 fn judges_inside_keep_their_own_prompts_and_rubrics() {
     let api = FakeLlm::start(|asked| {
         let rubric = asked.body.to_string().contains("[[ ## rubrics ## ]]");

@@ -2,7 +2,7 @@
 
 use super::Composite;
 use super::aggregate::{Aggregator, Code};
-use crate::config::{Fields, Kind, Leftovers, Node};
+use crate::config::{Fields, Kind, Leftovers, Node, suggestion};
 use crate::evaluators::{Build, entry, template};
 use agentv_core::{EvaluatorEntry, Weight};
 use schemars::JsonSchema;
@@ -23,6 +23,10 @@ pub struct CompositeConfig {
 pub(super) fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Composite> {
     let members = members(fields, build);
     let aggregator = aggregator(fields, build);
+    if let (Some(members), Some(Aggregator::WeightedAverage { weights })) = (&members, &aggregator)
+    {
+        warn_of_strangers(weights, members, fields);
+    }
     Some(Composite { members: members?, aggregator: aggregator? })
 }
 
@@ -131,6 +135,26 @@ fn weights(fields: &mut Fields<'_, '_>) -> BTreeMap<String, Weight> {
         fields.error_at("composite::weight", node.span, message);
     }
     weights
+}
+
+/// A weight of nobody is most likely that of a member whose name is spelt otherwise.
+fn warn_of_strangers(
+    weights: &BTreeMap<String, Weight>,
+    members: &[EvaluatorEntry],
+    fields: &mut Fields<'_, '_>,
+) {
+    let names = || members.iter().map(|member| member.name.as_str());
+    let node = fields.node("aggregator").and_then(|node| node.get("weights"));
+    for name in weights.keys().filter(|name| !names().any(|known| known == name.as_str())) {
+        let entries = node.and_then(Node::as_map).map(Vec::as_slice).unwrap_or_default();
+        let Some(entry) = entries.iter().find(|entry| entry.key == name.as_str()) else { continue };
+        let message = format!("{} has no member `{name}` to weigh", fields.owner());
+        let help = match suggestion(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("name one of its members: {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        fields.warning_at("composite::weight", entry.key_span, message).help(help);
+    }
 }
 
 /// The files that a command names belong to what the case is.
