@@ -8,7 +8,7 @@ use crate::{
 };
 use agentv_wire::{
     EvaluatorFailure, EvaluatorResult, ExecutionMetrics, Object, ProviderRequest, ResultRecord,
-    Status, VerdictWord, Vote,
+    Status, Usage, VerdictWord, Vote,
 };
 
 /// Who was asked what.
@@ -42,6 +42,7 @@ pub fn graded(
         let weight = crate::Weight::new(result.weight).unwrap_or(crate::Weight::ONE);
         (Score::clamped(result.score), weight)
     }));
+    let (default_request, default_usage) = take_default_judge(case, &mut results);
     let error = candidate.error.or(ungraded);
     let passes =
         score.reaches(case.suite.pass_score) && failed_required.is_empty() && error.is_none();
@@ -52,7 +53,8 @@ pub fn graded(
         misses: results.iter().flat_map(|result| result.misses.iter().cloned()).collect(),
         candidate_answer: candidate.answer,
         reasoning: reasoning(case, &results),
-        evaluator_provider_request: default_request_of(case, &mut results),
+        evaluator_provider_request: default_request,
+        evaluator_usage: default_usage,
         // The default judge has no entry of its own, unless it failed: then the entry says that this is no bad answer.
         evaluator_results: (case.evaluators_given
             || results.iter().any(|result| result.error.is_some()))
@@ -66,13 +68,17 @@ pub fn graded(
     }
 }
 
-/// Spec: without a list of evaluators, what the default judge was asked stands in the record itself.
-fn default_request_of(
+/// Spec: without a list of evaluators, what the default judge was asked stands in the record itself; so does what it cost.
+fn take_default_judge(
     case: &EvalCase,
     results: &mut [EvaluatorResult],
-) -> Option<serde_json::Value> {
-    let judge = results.first_mut().filter(|_| !case.evaluators_given)?;
-    judge.evaluator_provider_request.take()
+) -> (Option<serde_json::Value>, Option<Usage>) {
+    match results.first_mut() {
+        Some(judge) if !case.evaluators_given => {
+            (judge.evaluator_provider_request.take(), judge.usage.take())
+        }
+        _ => (None, None),
+    }
 }
 
 /// Why the case counts as not graded, if `on_judge_error` says so.
@@ -128,6 +134,7 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
         agent_provider_request,
         lm_provider_request,
         evaluator_provider_request: None,
+        evaluator_usage: None,
         evaluator_results: None,
         trace_summary: None,
         execution_metrics: ExecutionMetrics::default(),

@@ -35,6 +35,9 @@ pub struct ResultRecord {
     /// Only where the case has no evaluators of its own: what the default judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluator_provider_request: Option<Value>,
+    /// Only where the case has no evaluators of its own: what the default judge cost, apart from the candidate's own cost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluator_usage: Option<Usage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluator_results: Option<Vec<EvaluatorResult>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

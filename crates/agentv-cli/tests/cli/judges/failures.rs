@@ -105,6 +105,24 @@ fn judging_is_paid_for_apart_from_the_candidate() {
 }
 
 #[test]
+fn what_the_default_judge_costs_stands_beside_what_it_was_asked() {
+    let case = "evalcases:\n  - {id: one, input: q, expected_outcome: x}\n";
+    for (reply, tokens, cost) in [(r#"{"score": 1}"#, 101, 0.000_311), ("no", 303, 0.000_933)] {
+        let api = FakeLlm::answering(reply);
+        let cx = priced(&api);
+        cx.write("suite.yaml", case);
+        let record = eval(&cx, &[]).success().record();
+        assert!(record["evaluator_provider_request"].is_object(), "{record:#}");
+        let usage = &record["evaluator_usage"];
+        assert_eq!(
+            (&usage["token_usage"]["input"], &usage["cost_usd"]),
+            (&json!(tokens), &json!(cost))
+        );
+        assert_eq!(record["execution_metrics"]["token_usage"]["input"], 101);
+    }
+}
+
+#[test]
 fn a_judge_that_fails_is_paid_for_all_the_same() {
     let api = FakeLlm::answering("no JSON");
     let cx = priced(&api);
