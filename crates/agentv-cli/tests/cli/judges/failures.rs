@@ -75,7 +75,8 @@ fn a_judge_that_takes_too_long_is_an_error_of_its_kind() {
     let error = &result_of(&record, "judge")["error"];
     assert_eq!(error["kind"], "timeout");
     assert!(error["message"].as_str().unwrap().contains("`judge`"), "{error}");
-    assert_eq!(api.asked().len(), 1);
+    // On a busy machine the time may be over before the request is out.
+    assert!(api.asked().len() <= 1, "a time-out is asked again");
 }
 
 const PRICES: &str = "    pricing: {input: 1, output: 10, cached: 0.5}\n";
