@@ -50,7 +50,8 @@ impl Guidelines {
     }
 }
 
-/// The patterns of a configuration file; `None` if it has none. Whatever is wrong is only a warning to a run.
+/// The patterns of a configuration file; `None` if it has none. A file that cannot be read is passed over; one that is wrong
+/// stops the run like any other.
 fn read(path: &Path) -> (Option<Vec<Glob>>, Vec<Note>) {
     let mut notes = Notes::new(path);
     let text = match std::fs::read_to_string(path) {
