@@ -30,6 +30,50 @@ pub(crate) enum Command {
     /// Have a model write parts of eval files
     #[command(subcommand)]
     Generate(GenerateCommand),
+    /// Tools for people who write code judges
+    #[command(subcommand)]
+    Judge(JudgeCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JudgeCommand {
+    /// Run one code judge on one payload and show its verdict
+    Test(JudgeTestArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 the judge gave a verdict, 2 wrong input, 3 the judge failed
+
+Examples:
+  agentv judge test --payload payload.json -- python3 judge.py
+  agentv judge test --record results.jsonl --eval-id refund -- python3 judge.py
+  agentv judge test --payload payload.json --serve-proxy gpt -- bun judge.ts")]
+pub(crate) struct JudgeTestArgs {
+    /// A file with what the judge reads on stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    pub payload: Option<PathBuf>,
+    /// A results file; the payload is made of a record as far as that knows it
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Which record of the results [default: the first]
+    #[arg(long, value_name = "ID", requires = "record")]
+    pub eval_id: Option<String>,
+    /// Let the judge ask a target through the proxy: one by name, or a stand-in
+    #[arg(long, value_name = "TARGET", num_args = 0..=1, default_missing_value = "mock")]
+    pub serve_proxy: Option<String>,
+    /// The targets file, or a directory that holds it
+    #[arg(long, value_name = "PATH")]
+    pub targets: Option<PathBuf>,
+    /// Seconds that the judge may take; 0 means no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    pub timeout: f64,
+    /// How to print the verdict
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
+    /// The judge: a program and its arguments
+    #[arg(last = true, required = true, value_name = "SCRIPT")]
+    pub script: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]

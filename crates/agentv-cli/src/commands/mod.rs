@@ -2,4 +2,5 @@
 
 pub(crate) mod eval;
 pub(crate) mod generate;
+pub(crate) mod judge;
 pub(crate) mod validate;

@@ -10,6 +10,7 @@ mod eval;
 mod examples;
 mod files;
 mod generate;
+mod judge_test;
 mod judges;
 mod lifecycle;
 mod validate;

@@ -391,4 +391,7 @@ fn a_judge_with_a_proxy_does_not_see_the_keys_of_the_targets() {
     assert!(!seen(&json!({"target": true})));
     assert!(seen(&json!({"target": true, "pass_env": ["CANARY_KEY"]})));
     assert!(seen(&json!({})));
+    cx.write(".agentv/config.yaml", "judges: {env: scrub}\n");
+    assert!(!seen(&json!({})));
+    assert!(seen(&json!({"pass_env": ["CANARY_KEY"]})));
 }

@@ -69,6 +69,8 @@ pub struct Build<'a> {
     pub processes: &'a Arc<Processes>,
     /// What a failed grading does, unless the evaluator says otherwise.
     pub on_error: OnError,
+    /// Whether scripts that grade are kept from the targets' keys.
+    pub scrub_judges: bool,
     /// The fingerprint of the case under construction.
     pub fingerprint: &'a mut Sha256,
 }

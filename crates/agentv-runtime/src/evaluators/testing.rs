@@ -117,6 +117,7 @@ impl Bench {
         let mut fingerprint = Sha256::new();
         let mut build = Build {
             on_error: agentv_core::evaluator::OnError::Zero,
+            scrub_judges: false,
             eval_dir: &self.dir,
             search: &FileSearch::new(&self.dir, &self.dir, &self.dir),
             processes: &Processes::new(String::new()),

@@ -16,6 +16,15 @@ pub(super) struct Guidelines {
     repo_root: PathBuf,
     /// Whether these are the defaults, which nobody wrote down.
     pub(super) are_defaults: bool,
+    /// Whether `judges: {env: scrub}` holds: scripts that grade are kept from the targets' keys.
+    pub(super) scrub_judges: bool,
+}
+
+/// What a configuration file says.
+#[derive(Debug, Default)]
+pub(super) struct Configuration {
+    patterns: Option<Vec<Glob>>,
+    scrub_judges: Option<bool>,
 }
 
 impl Guidelines {
@@ -27,18 +36,22 @@ impl Guidelines {
         let upwards = eval_dir.ancestors().take_while(|dir| dir.starts_with(repo_root));
         let candidates =
             std::iter::once(beside).chain(upwards.map(|dir| dir.join(".agentv/config.yaml")));
+        // The nearest file that says something about a matter decides it.
+        let mut whole = Configuration::default();
         for path in candidates.filter(|path| path.is_file()) {
-            let (patterns, found) = read(&path);
+            let (configuration, found) = read(&path);
             notes.extend(found);
-            if let Some(globs) = patterns {
-                return (
-                    Self { globs, repo_root: repo_root.to_owned(), are_defaults: false },
-                    notes,
-                );
-            }
+            whole.patterns = whole.patterns.or(configuration.patterns);
+            whole.scrub_judges = whole.scrub_judges.or(configuration.scrub_judges);
         }
-        let globs = DEFAULTS.iter().filter_map(|pattern| Glob::new(pattern).ok()).collect();
-        (Self { globs, repo_root: repo_root.to_owned(), are_defaults: true }, notes)
+        let defaults = || DEFAULTS.iter().filter_map(|pattern| Glob::new(pattern).ok()).collect();
+        let guidelines = Self {
+            are_defaults: whole.patterns.is_none(),
+            globs: whole.patterns.unwrap_or_else(defaults),
+            repo_root: repo_root.to_owned(),
+            scrub_judges: whole.scrub_judges.unwrap_or(false),
+        };
+        (guidelines, notes)
     }
 
     /// Whether a file, given by its absolute path, is a guideline. Patterns see the path from the repository's root.
@@ -50,24 +63,24 @@ impl Guidelines {
     }
 }
 
-/// The patterns of a configuration file; `None` if it has none. A file that cannot be read is passed over; one that is wrong
-/// stops the run like any other.
-fn read(path: &Path) -> (Option<Vec<Glob>>, Vec<Note>) {
+/// What a configuration file says. A file that cannot be read is passed over; one that is wrong stops the run like any
+/// other.
+fn read(path: &Path) -> (Configuration, Vec<Note>) {
     let mut notes = Notes::new(path);
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
             notes.warning("config::unreadable", None, format!("the file cannot be read: {error}"));
-            return (None, notes.finish().0);
+            return (Configuration::default(), notes.finish().0);
         }
     };
-    let patterns = check(&text, &mut notes);
+    let configuration = check(&text, &mut notes).unwrap_or_default();
     notes.locate(&text, 1);
-    (patterns, notes.finish().0)
+    (configuration, notes.finish().0)
 }
 
 /// Checks a configuration file's text.
-pub(super) fn check(text: &str, notes: &mut Notes) -> Option<Vec<Glob>> {
+pub(super) fn check(text: &str, notes: &mut Notes) -> Option<Configuration> {
     let root = yaml::parse(text, notes)?;
     if root.is_null() {
         return None;
@@ -87,8 +100,25 @@ pub(super) fn check(text: &str, notes: &mut Notes) -> Option<Vec<Glob>> {
             }
         }
     }
+    let scrub_judges = scrub_judges(&mut fields);
     fields.finish(Leftovers::Warn);
-    patterns.map(|_| globs)
+    Some(Configuration { patterns: patterns.map(|_| globs), scrub_judges })
+}
+
+/// `judges: {env: scrub | inherit}`
+fn scrub_judges(fields: &mut Fields<'_, '_>) -> Option<bool> {
+    let mut judges = fields.sub(&["judges"])?;
+    let env: Option<String> = judges.take("env");
+    judges.finish(Leftovers::Warn);
+    match env?.as_str() {
+        "scrub" => Some(true),
+        "inherit" => Some(false),
+        other => {
+            let message = format!("`env` of `judges` must be `scrub` or `inherit`, not `{other}`");
+            judges.error("config::judges", "env", message);
+            None
+        }
+    }
 }
 
 #[cfg(test)]

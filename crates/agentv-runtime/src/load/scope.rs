@@ -136,6 +136,7 @@ impl Scope {
             search: self.files.search(),
             processes: &self.processes,
             on_error: self.on_error,
+            scrub_judges: self.files.guidelines().scrub_judges,
             fingerprint,
         }
     }

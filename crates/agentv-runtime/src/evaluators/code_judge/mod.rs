@@ -20,8 +20,8 @@ mod tests;
 use super::script::Script;
 use super::{Build, FromConfig, payload};
 use crate::config::{Env, Fields, FromNode, Kind, Node};
-use crate::process::{Command, Gentle, Output, Processes, Stdin};
-use agentv_core::{EvalContext, Evaluator, EvaluatorError, Verdict};
+use crate::process::{Command, Gentle, Processes, Stdin};
+use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
 use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
 use failure::Failure;
@@ -42,6 +42,8 @@ pub struct CodeJudge {
     /// The user's own keys, for the script.
     handed_on: Option<Object>,
     env: Env,
+    /// Whether the configuration keeps the targets' keys from judges.
+    scrub: bool,
     processes: Arc<Processes>,
 }
 
@@ -87,6 +89,7 @@ impl FromConfig for CodeJudge {
             config: CodeJudgeConfig { script, cwd, timeout_seconds, target: max_calls, pass_env },
             handed_on,
             env: fields.env().clone(),
+            scrub: build.scrub_judges,
             processes: Arc::clone(build.processes),
         })
     }
@@ -174,12 +177,49 @@ fn cwd(fields: &mut Fields<'_, '_>, build: &Build<'_>) -> PathBuf {
 #[async_trait]
 impl Evaluator for CodeJudge {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
+        let stdin = payload::text(cx, self.handed_on.as_ref());
+        let stdin = stdin.map_err(|error| Failure::Payload(error).into_error())?;
+        self.judge(stdin, cx.targets, cx.call).await
+    }
+}
+
+/// What a script is given besides its input.
+#[derive(Debug, Default, Clone)]
+struct Surroundings {
+    env: Vec<(String, String)>,
+    /// Variables that it must not see.
+    withheld: Vec<String>,
+}
+
+impl CodeJudge {
+    /// A script of no eval file, for trying it out.
+    pub fn of_script(
+        argv: Vec<String>,
+        cwd: PathBuf,
+        max_calls: Option<u64>,
+        env: Env,
+        processes: Arc<Processes>,
+    ) -> Self {
+        let config = CodeJudgeConfig {
+            script: Script::Argv(argv),
+            cwd,
+            timeout_seconds: None,
+            target: max_calls,
+            pass_env: Vec::new(),
+        };
+        Self { config, handed_on: None, env, scrub: false, processes }
+    }
+
+    /// Runs the script on this input.
+    pub async fn judge(
+        &self,
+        stdin: String,
+        targets: &dyn Targets,
+        call: &CallContext,
+    ) -> Result<Verdict, EvaluatorError> {
         let mut request =
             json!({ "script": self.config.script.as_written(), "cwd": self.config.cwd });
-        let (outcome, used) = match self.config.target {
-            None => (self.grade(Vec::new(), Vec::new(), cx).await, None),
-            Some(max_calls) => self.grade_with_proxy(max_calls, cx).await?,
-        };
+        let (outcome, used) = self.grade(stdin, targets, call).await?;
         let usage = used.as_ref().and_then(|used| used.usage);
         if let Some(used) = &used {
             request["target_proxy"] = used.shown();
@@ -193,82 +233,74 @@ impl Evaluator for CodeJudge {
             }
         }
     }
-}
 
-impl CodeJudge {
-    /// The proxy lives exactly as long as the script. Spec: asking for more calls than allowed fails the evaluator, whatever
-    /// the script makes of it.
-    async fn grade_with_proxy(
+    /// With a proxy, if there is to be one, that lives exactly as long as the script. Spec: asking for more calls than allowed
+    /// fails the evaluator, whatever the script makes of it.
+    async fn grade(
         &self,
-        max_calls: u64,
-        cx: &EvalContext<'_>,
+        stdin: String,
+        targets: &dyn Targets,
+        call: &CallContext,
     ) -> Result<(Result<Verdict, Failure>, Option<Use>), EvaluatorError> {
-        let proxy = TargetProxy::start(max_calls, cx).await?;
+        let withheld = self.withheld(targets);
+        let Some(max_calls) = self.config.target else {
+            let given = Surroundings { env: Vec::new(), withheld };
+            return Ok((self.run(stdin, given, call).await, None));
+        };
+        let proxy = TargetProxy::start(max_calls, targets, call).await?;
         let env = proxy.env().map_err(|error| {
-            EvaluatorError::new(
-                FailureKind::Provider,
-                format!("the target proxy has no address: {error}"),
-            )
+            let message = format!("the target proxy has no address: {error}");
+            EvaluatorError::new(FailureKind::Provider, message)
         })?;
-        let withheld = self.withheld(cx);
         let outcome = tokio::select! {
-            outcome = self.grade(env, withheld.clone(), cx) => outcome,
+            outcome = self.run(stdin, Surroundings { env, withheld }, call) => outcome,
             () = proxy.serve() => Err(Failure::Cancelled),
         };
         let used = proxy.used();
-        let outcome = match outcome {
-            _ if used.refused => Err(Failure::TooManyCalls { max: used.max() }),
-            Err(failure @ Failure::Exited { .. }) if !withheld.is_empty() => {
-                Err(Failure::Withheld { failure: Box::new(failure), names: withheld })
-            }
-            outcome => outcome,
-        };
+        let too_many = || Failure::TooManyCalls { max: used.max() };
+        let outcome = if used.refused { Err(too_many()) } else { outcome };
         Ok((outcome, Some(used)))
     }
 
-    /// The variables that the script must not see: it can ask the models without their keys.
-    fn withheld(&self, cx: &EvalContext<'_>) -> Vec<String> {
-        let secrets = cx.targets.secret_variables().into_iter();
-        secrets
-            .filter(|name| !self.config.pass_env.iter().any(|passed| passed == name))
-            .map(str::to_owned)
-            .collect()
-    }
-
-    async fn grade(
-        &self,
-        env: Vec<(String, String)>,
-        unset: Vec<String>,
-        cx: &EvalContext<'_>,
-    ) -> Result<Verdict, Failure> {
-        let stdin = payload::text(cx, self.handed_on.as_ref()).map_err(Failure::Payload)?;
-        let output = self.run(stdin, env, unset, cx).await?;
-        if !output.ended.is_success() {
-            return Err(Failure::exited(&output));
+    /// The variables that the script must not see. With a proxy it can ask the models without their keys; without one it
+    /// inherits all, as in 2.x, unless the configuration says `judges: {env: scrub}`.
+    fn withheld(&self, targets: &dyn Targets) -> Vec<String> {
+        if self.config.target.is_none() && !self.scrub {
+            return Vec::new();
         }
-        verdict::parse(&output.stdout)
+        let is_passed = |name: &&str| self.config.pass_env.iter().any(|passed| passed == name);
+        let secrets = targets.secret_variables().into_iter();
+        secrets.filter(|name| !is_passed(name)).map(str::to_owned).collect()
     }
 
     async fn run(
         &self,
         stdin: String,
-        env: Vec<(String, String)>,
-        unset: Vec<String>,
-        cx: &EvalContext<'_>,
-    ) -> Result<Output, Failure> {
-        let added = self.env.added().iter().filter(|(name, _)| !unset.contains(name));
+        given: Surroundings,
+        call: &CallContext,
+    ) -> Result<Verdict, Failure> {
+        let Surroundings { env, withheld } = given;
+        let added = self.env.added().iter().filter(|(name, _)| !withheld.contains(name));
         let added = added.map(|(name, value)| (name.clone(), value.clone()));
         let command = Command {
             argv: self.config.script.argv(),
             cwd: self.config.cwd.clone(),
             env: added.chain(env).collect(),
-            unset,
+            unset: withheld.clone(),
             stdin: Stdin::Bytes(stdin.into_bytes()),
-            time_limit: self.config.timeout_seconds.or(cx.call.time_limit),
+            time_limit: self.config.timeout_seconds.or(call.time_limit),
             output_cap: OUTPUT_CAP,
             // A grader has nothing to save.
             gentle: Gentle::Kill,
         };
-        Ok(self.processes.run(command, &cx.call.cancel).await?)
+        let output = self.processes.run(command, &call.cancel).await?;
+        if output.ended.is_success() {
+            return verdict::parse(&output.stdout);
+        }
+        let failure = Failure::exited(&output);
+        if withheld.is_empty() {
+            return Err(failure);
+        }
+        Err(Failure::Withheld { failure: Box::new(failure), names: withheld })
     }
 }

@@ -58,6 +58,7 @@ impl Bench {
         let processes = Processes::new(format!("judge-{}-{:p}", std::process::id(), self));
         let mut build = Build {
             on_error: agentv_core::evaluator::OnError::Zero,
+            scrub_judges: false,
             eval_dir: dir,
             search: &search,
             processes: &processes,

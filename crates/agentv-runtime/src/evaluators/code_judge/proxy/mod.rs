@@ -9,7 +9,7 @@ mod routes;
 
 pub(super) use meter::Use;
 
-use agentv_core::{EvalContext, EvaluatorError, NamedProvider};
+use agentv_core::{CallContext, EvaluatorError, NamedProvider, Targets};
 use agentv_wire::{FailureKind, env};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
@@ -35,16 +35,18 @@ struct Desk<'a> {
     /// Who is asked where a request names nobody.
     judge: NamedProvider,
     meter: Meter,
-    cx: &'a EvalContext<'a>,
+    targets: &'a dyn Targets,
+    call: &'a CallContext,
 }
 
 impl<'a> TargetProxy<'a> {
     /// Binds a port. Without a judge to offer there is no proxy, and the script must not be started.
     pub(super) async fn start(
         max_calls: u64,
-        cx: &'a EvalContext<'a>,
+        targets: &'a dyn Targets,
+        call: &'a CallContext,
     ) -> Result<Self, EvaluatorError> {
-        let judge = cx.targets.judge().map_err(|error| {
+        let judge = targets.judge().map_err(|error| {
             let message =
                 format!("the script may ask a judge, but there is none: {}", error.message);
             EvaluatorError::new(FailureKind::Provider, message)
@@ -55,7 +57,10 @@ impl<'a> TargetProxy<'a> {
         let token = token().map_err(|error| failed("has no random token", &error))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
         let listener = listener.map_err(|error| failed("cannot listen on 127.0.0.1", &error))?;
-        Ok(Self { listener, desk: Desk { token, judge, meter: Meter::new(max_calls), cx } })
+        Ok(Self {
+            listener,
+            desk: Desk { token, judge, meter: Meter::new(max_calls), targets, call },
+        })
     }
 
     /// What the script needs to find its way, under both generations of names.

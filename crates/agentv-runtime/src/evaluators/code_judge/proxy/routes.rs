@@ -75,7 +75,7 @@ fn is_let_in(header: Option<&HeaderValue>, token: &str) -> bool {
 
 fn info(desk: &Desk<'_>) -> ProxyInfo {
     let own = desk.judge.name.as_str();
-    let others = desk.cx.targets.names().into_iter().filter(|name| *name != own);
+    let others = desk.targets.names().into_iter().filter(|name| *name != own);
     let available = std::iter::once(own).chain(others).map(str::to_owned).collect();
     ProxyInfo {
         target_name: desk.judge.name.to_string(),
@@ -167,8 +167,8 @@ fn checked(body: Value, desk: &Desk<'_>) -> Result<(NamedProvider, InvokeRequest
     let target = match request.target.as_deref() {
         None => desk.judge.clone(),
         Some(name) if name == desk.judge.name.as_str() => desk.judge.clone(),
-        Some(name) if desk.cx.targets.names().contains(&name) => {
-            let found = desk.cx.targets.named(name);
+        Some(name) if desk.targets.names().contains(&name) => {
+            let found = desk.targets.named(name);
             found.map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.message))?
         }
         Some(name) => {
@@ -190,7 +190,7 @@ async fn call(
         attempt: request.attempt.unwrap_or(1),
         ..Question::plain(&eval_id, request.question)
     };
-    let cx = desk.cx.call.child();
+    let cx = desk.call.child();
     let started = Instant::now();
     let answering = async {
         target.provider.prepare(&cx).await?;

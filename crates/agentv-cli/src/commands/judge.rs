@@ -1,0 +1,188 @@
+//! `agentv judge test`: one code judge on one payload, so that its author has a loop of seconds.
+
+use crate::args::{JudgeTestArgs, ReportFormat};
+use crate::settings::Surroundings;
+use crate::terminal::{self, Screen, show_notes};
+use agentv_core::evaluator::{OnError, Required};
+use agentv_core::record::{Graded, evaluator_result};
+use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, TargetName, Weight};
+use agentv_runtime::evaluators::code_judge::CodeJudge;
+use agentv_runtime::load::{Loader, TargetsFile};
+use agentv_runtime::process::{self, Processes};
+use agentv_runtime::providers::Deps;
+use agentv_runtime::providers::mock::{DryRunDelay, Mock};
+use agentv_runtime::target::{Judge, JudgeTargets, TargetBook};
+use agentv_wire::{CodeJudgePayload, EvaluatorResult, Exit, ResultRecord, number};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many calls a script that is tried out may make.
+const MAX_CALLS: u64 = 50;
+/// The name under which the stand-in is served.
+const MOCK: &str = "mock";
+
+pub(crate) fn test(args: JudgeTestArgs, surroundings: &Surroundings) -> Exit {
+    let payload = match payload(&args, &surroundings.working_dir) {
+        Ok(payload) => payload,
+        Err(problem) => return terminal::fail(&problem, None),
+    };
+    let processes = Processes::new(format!("judge-test-{}", std::process::id()));
+    let Some(targets) = targets(&args, surroundings, &processes) else { return Exit::Usage };
+    let judge = Arc::new(CodeJudge::of_script(
+        args.script,
+        surroundings.working_dir.clone(),
+        args.serve_proxy.is_some().then_some(MAX_CALLS),
+        surroundings.env.clone(),
+        Arc::clone(&processes),
+    ));
+    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
+        terminal::complain("the runtime cannot be started", None);
+        return Exit::Incomplete;
+    };
+    let _ = process::become_subreaper();
+    let time_limit =
+        Duration::try_from_secs_f64(args.timeout).ok().filter(|limit| !limit.is_zero());
+    let call = CallContext { time_limit, ..CallContext::quiet() };
+    let outcome = runtime.block_on(judge.judge(payload, &targets, &call));
+    processes.end_leftovers();
+    let result = evaluator_result(Graded { entry: &entry(judge), outcome });
+    show(&result, args.format);
+    if result.error.is_some() { Exit::Incomplete } else { Exit::Success }
+}
+
+fn entry(judge: Arc<CodeJudge>) -> EvaluatorEntry {
+    EvaluatorEntry {
+        name: EvaluatorName::from("judge"),
+        kind: "code_judge",
+        weight: Weight::ONE,
+        required: Required::No,
+        on_error: OnError::Zero,
+        evaluator: judge,
+    }
+}
+
+/// The script's input: a payload as it is, or made of a record.
+fn payload(args: &JudgeTestArgs, working_dir: &Path) -> Result<String, String> {
+    let read = |path: &Path| {
+        std::fs::read_to_string(working_dir.join(path))
+            .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
+    };
+    match (&args.payload, &args.record) {
+        (Some(path), _) => {
+            let text = read(path)?;
+            let checked: Result<serde_json::Value, _> = serde_json::from_str(&text);
+            checked.map_err(|error| format!("`{}` is not JSON: {error}", path.display()))?;
+            Ok(text)
+        }
+        (None, Some(path)) => of_record(&read(path)?, args.eval_id.as_deref()),
+        (None, None) => {
+            Err("name a payload with `--payload`, or results with `--record`".to_owned())
+        }
+    }
+}
+
+/// What a record knows of its case. Messages and expectations are not in it.
+fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
+    let records =
+        results.lines().filter_map(|line| serde_json::from_str::<ResultRecord>(line).ok());
+    let mut wanted = records.filter(|record| eval_id.is_none_or(|id| record.eval_id == id));
+    let record = wanted.next().ok_or_else(|| match eval_id {
+        Some(id) => format!("the results have no record of `{id}`"),
+        None => "the results have no record".to_owned(),
+    })?;
+    let request = record.lm_provider_request.or(record.agent_provider_request).unwrap_or_default();
+    let question = request.question.unwrap_or_else(|| {
+        let said = request.chat_prompt.unwrap_or_default().into_iter();
+        said.map(|message| message.content).collect::<Vec<_>>().join("\n")
+    });
+    let payload = CodeJudgePayload {
+        question,
+        expected_outcome: String::new(),
+        expected_messages: Vec::new(),
+        reference_answer: String::new(),
+        candidate_answer: record.candidate_answer,
+        output_messages: None,
+        guideline_files: request.guideline_paths.unwrap_or_default(),
+        input_files: Vec::new(),
+        input_messages: Vec::new(),
+        candidate_trace: None,
+        candidate_trace_summary: record.trace_summary.clone(),
+        trace_summary: record.trace_summary,
+        execution_metrics: record.execution_metrics,
+        provider_metadata: record.provider_metadata,
+        config: None,
+    };
+    number::to_string_pretty(&payload).map_err(|error| error.to_string())
+}
+
+/// Who answers through the proxy: a stand-in, or a target by name. What is wrong with it is shown.
+fn targets(
+    args: &JudgeTestArgs,
+    surroundings: &Surroundings,
+    processes: &Arc<Processes>,
+) -> Option<JudgeTargets> {
+    let deps = Deps {
+        target: TargetName::from(MOCK),
+        eval_dir: surroundings.working_dir.clone(),
+        env: surroundings.env.clone(),
+        processes: Arc::clone(processes),
+    };
+    let name = args.serve_proxy.as_deref().unwrap_or(MOCK);
+    if name == MOCK {
+        let provider = Arc::new(Mock::dry_run(DryRunDelay::default()));
+        let own = NamedProvider { name: TargetName::from(MOCK), provider };
+        let none = TargetsFile {
+            path: surroundings.working_dir.clone(),
+            targets: Vec::new(),
+            secret_variables: BTreeSet::new(),
+        };
+        return Some(JudgeTargets { book: TargetBook::new(none, deps), judge: Judge::Own(own) });
+    }
+    let loader = Loader {
+        working_dir: surroundings.working_dir.clone(),
+        repo_root: surroundings.repo_root.clone(),
+        env: surroundings.env.clone(),
+        processes: Arc::clone(processes),
+        selection: None,
+    };
+    let found = loader.find_targets(&surroundings.working_dir, args.targets.as_deref());
+    let path = found
+        .map_err(|problem| terminal::complain(&problem, Some("name one with `--targets`")))
+        .ok()?;
+    let (file, report) = loader.targets(&path, &surroundings.env);
+    show_notes(&report, &surroundings.working_dir);
+    let book = TargetBook::new(file?, deps);
+    let name = TargetName::from(name);
+    book.provider(&name).map_err(|error| terminal::complain(&error.to_string(), None)).ok()?;
+    Some(JudgeTargets { book, judge: Judge::Named(name) })
+}
+
+fn show(result: &EvaluatorResult, format: ReportFormat) {
+    let mut screen = Screen::new();
+    if format == ReportFormat::Json {
+        screen.line(number::to_string_pretty(result).unwrap_or_default());
+        return;
+    }
+    let word = number::to_string(&result.verdict).unwrap_or_default();
+    screen.line(format!("Score: {:.3} ({})", result.score, word.trim_matches('"')));
+    for hit in &result.hits {
+        screen.line(format!("  ✓ {hit}"));
+    }
+    for miss in &result.misses {
+        screen.line(format!("  ✗ {miss}"));
+    }
+    if let Some(reasoning) = result.reasoning.as_ref().filter(|_| result.error.is_none()) {
+        screen.line(format!("Reasoning: {reasoning}"));
+    }
+    if let Some(details) = &result.details {
+        screen.line(format!("Details: {}", number::to_string_pretty(details).unwrap_or_default()));
+    }
+    let proxy =
+        result.evaluator_provider_request.as_ref().and_then(|request| request.get("target_proxy"));
+    if let Some(proxy) = proxy {
+        let (calls, max) = (&proxy["call_count"], &proxy["max_calls"]);
+        screen.line(format!("Proxy: {calls} of {max} calls to {}", proxy["target_name"]));
+    }
+}
