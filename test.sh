@@ -25,6 +25,8 @@ install_debian_packages() {
     can_compile_c || missing+=(build-essential)
     has python3 || missing+=(python3)
     has git || missing+=(git)
+    has node || missing+=(nodejs)
+    has npm || missing+=(npm)
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing+=(ca-certificates)
     if ((${#missing[@]} == 0)); then
         return
@@ -52,6 +54,31 @@ install_rust_tools() {
     cargo nextest --version >/dev/null 2>&1 || cargo install cargo-nextest --locked
 }
 
+# The project's own bun comes with these packages.
+install_npm_packages() {
+    if ! node -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)'; then
+        printf 'please install Node 20 or newer; this is %s\n' "$(node --version)" >&2
+        return 1
+    fi
+    npm ci --no-audit --no-fund
+}
+
+# `bun install && bun run build` on a copy, since it would rearrange what npm has installed here.
+build_with_bun() (
+    bun=$PWD/node_modules/.bin/bun
+    copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
+    git ls-files -z --cached --others --exclude-standard -- '*.json' .npmrc packages examples |
+        xargs -0 cp --parents -t "$copy"
+    cd "$copy"
+    "$bun" install
+    "$bun" run build
+    cd examples/features/code-judge-sdk
+    "$bun" scripts/verify-attachments.ts <payload.json | grep -F '"score": 0.5'
+)
+
+test_python() { (cd packages/python && python3 -m unittest); }
+
 profile=default
 if [[ -n "${CI:-}" ]]; then
     profile=ci
@@ -59,6 +86,12 @@ fi
 
 run "Debian packages" install_debian_packages
 run "Rust tools" install_rust_tools
+run "npm packages" install_npm_packages
+run "TypeScript (npm run check)" npm run --silent check
+run "build (npm run build)" npm run --silent build
+run "tests of the TypeScript SDKs (npm test)" npm test --silent
+run "build with bun" build_with_bun
+run "tests of the Python SDK (unittest)" test_python
 run "formatting (cargo fmt)" cargo fmt --all --check
 run "lints (cargo clippy)" cargo clippy --workspace --all-targets -- -D warnings
 run "tests (cargo nextest)" cargo nextest run --workspace --profile "$profile"

@@ -12,6 +12,7 @@ pub struct CodeJudgePayload {
     /// The text of the input messages, joined by spaces.
     pub question: String,
     pub expected_outcome: String,
+    #[schemars(with = "Vec<OutputMessage>")]
     pub expected_messages: Vec<Value>,
     /// `""` when there is none.
     pub reference_answer: String,
@@ -23,9 +24,12 @@ pub struct CodeJudgePayload {
     /// Absolute paths, without the guidelines.
     pub input_files: Vec<String>,
     /// As written in the eval file, aliases expanded.
+    #[schemars(with = "Vec<OutputMessage>")]
     pub input_messages: Vec<Value>,
     pub trace_summary: Option<TraceSummary>,
-    /// `null` when the answer was only text.
+    /// Use `output_messages` instead. `null` when the answer was only text.
+    // Spec: "the `trace` field carries a `@deprecated` annotation recommending `outputMessages`".
+    #[schemars(extend("deprecated" = true))]
     pub candidate_trace: Option<Vec<TraceEvent>>,
     /// `null` when the answer was only text.
     pub candidate_trace_summary: Option<TraceSummary>,

@@ -6,12 +6,18 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// All but those with a `package.json`: they need Node or bun and are run in `tests/spec/sdk.rs`.
 fn examples() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let root = repository().join("examples");
     let features = fs::read_dir(root.join("features")).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<PathBuf> = features.chain([root.join("quickstart")]).collect();
+    all.retain(|example| !example.join("package.json").exists());
     all.sort();
     all
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -39,7 +45,13 @@ fn results(cx: &TestContext, suites: &[String]) -> Value {
     let args =
         ["eval", "--out", "out.jsonl"].map(str::to_owned).into_iter().chain(suites.iter().cloned());
     let model = model();
-    let ran = cx.agentv(args).env("MODEL_URL", model.url()).env("MODEL", "llama3.2").run();
+    // As if the Python SDK were installed.
+    let ran = cx
+        .agentv(args)
+        .env("MODEL_URL", model.url())
+        .env("MODEL", "llama3.2")
+        .env("PYTHONPATH", repository().join("packages/python"))
+        .run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
     let one = |record: Value| (record["eval_id"].as_str().unwrap().to_owned(), outcome(&record));
     Value::Object(ran.records().into_iter().map(one).collect())

@@ -14,6 +14,7 @@ mod loading;
 mod models;
 mod proxy;
 mod running;
+mod sdk;
 mod traces;
 mod trajectory;
 
