@@ -36,7 +36,8 @@ impl Bench {
     fn eval(&self, file: &str, target: &str, out: &str) -> Subject {
         let targets = ["--targets", "targets.yaml", "--target", target];
         let more = ["--workers", WORKERS, "--out", out];
-        self.agentv(&[&["eval", file][..], &targets, &more].concat())
+        let args = [&["eval", file][..], &targets, &more].concat();
+        self.agentv(&args).writing(self.inputs.path(out))
     }
 
     /// A figure of a program that did not do its work would be worth nothing.
@@ -57,6 +58,7 @@ pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(million(bench)?);
     }
     rows.push(children(bench)?);
+    rows.push(judges(bench)?);
     rows.extend(model_calls(bench)?);
     rows.push(size(bench)?);
     Ok(rows)
@@ -93,7 +95,7 @@ fn empty_program(dir: &Path) -> Result<PathBuf> {
 }
 
 fn validate(bench: &Bench) -> Result<Row> {
-    let file = format!("{THOUSAND}.yaml");
+    let file = format!("{THOUSAND}-cases.yaml");
     let mut subjects = [bench.agentv(&["validate", &file]), bench.floor(&["yaml-events", &file])];
     in_turns(bench.rounds, &mut subjects)?;
     let [validate, events] = subjects.map(|subject| subject.median());
@@ -102,7 +104,7 @@ fn validate(bench: &Bench) -> Result<Row> {
 }
 
 fn ten_thousand(bench: &Bench) -> Result<[Row; 4]> {
-    let (lines, yaml) = (format!("{TEN_THOUSAND}.jsonl"), format!("{TEN_THOUSAND}.yaml"));
+    let (lines, yaml) = (format!("{TEN_THOUSAND}.jsonl"), format!("{TEN_THOUSAND}-cases.yaml"));
     let mut subjects = [
         bench.eval(&lines, "default", "from-jsonl.jsonl"),
         bench.eval(&yaml, "default", "from-yaml.jsonl"),
@@ -166,6 +168,27 @@ fn children(bench: &Bench) -> Result<Row> {
         floor: format!("{:.0} per s (a bare `sh -c` loop)", per_second(spawn)),
         ratio: Some(ratio),
         holds: ratio >= 0.9,
+    })
+}
+
+/// 200 code judges, and as many children from a bare loop.
+fn judges(bench: &Bench) -> Result<Row> {
+    let count = SOME.to_string();
+    let mut subjects = [
+        bench.eval("judged.jsonl", "default", "from-judges.jsonl"),
+        bench.floor(&["spawn", &count, WORKERS, "echo the answer > "]),
+    ];
+    in_turns(bench.rounds, &mut subjects)?;
+    bench.must_have_written("from-judges.jsonl", SOME)?;
+    let [judges, spawn] = subjects.map(|subject| subject.median());
+    let ratio = ratio(judges.wall, spawn.wall);
+    Ok(Row {
+        figure: "200 code judges".to_owned(),
+        value: ms(judges.wall),
+        limit: "at most 1.3 × floor".to_owned(),
+        floor: format!("{} (a bare `sh -c` loop)", ms(spawn.wall)),
+        ratio: Some(ratio),
+        holds: ratio <= 1.3,
     })
 }
 

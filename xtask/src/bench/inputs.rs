@@ -34,11 +34,12 @@ impl Inputs {
         }
         fs::write(inputs.path("targets.yaml"), targets())?;
         for count in [THOUSAND, TEN_THOUSAND] {
-            inputs.write(&format!("{count}.yaml"), |out| yaml(out, count))?;
+            inputs.write(&format!("{count}-cases.yaml"), |out| yaml(out, count))?;
         }
         for count in [SOME, HUNDREDS, TEN_THOUSAND].into_iter().chain(million.then_some(MILLION)) {
             inputs.write(&format!("{count}.jsonl"), |out| jsonl(out, count))?;
         }
+        inputs.write("judged.jsonl", |out| judged(out, SOME))?;
         Ok(inputs)
     }
 
@@ -114,6 +115,21 @@ pub(super) fn jsonl(out: &mut impl Write, count: usize) -> io::Result<()> {
                 { "role": "user", "content": format!("{first}\n{second}\n") },
             ],
             "evaluators": [{ "name": "names_it", "type": "contains", "value": ANSWER }],
+        });
+        writeln!(out, "{case}")?;
+    }
+    Ok(())
+}
+
+/// Cases whose judge is a script of one word, so that what is around it is measured.
+fn judged(out: &mut impl Write, count: usize) -> io::Result<()> {
+    let script = json!(["/bin/sh", "-c", "echo '{\"score\": 1}'"]);
+    for number in 0..count {
+        let case = json!({
+            "id": format!("case-{number}"),
+            "expected_outcome": "x",
+            "input": "q",
+            "evaluators": [{ "name": "judge", "type": "code_judge", "script": script }],
         });
         writeln!(out, "{case}")?;
     }

@@ -27,6 +27,8 @@ pub(super) struct Sample {
 pub(super) struct Subject {
     command: Command,
     stderr: std::path::PathBuf,
+    /// What it writes; removed before each run, as nobody's results file is there before the run.
+    output: Option<std::path::PathBuf>,
     samples: Vec<Sample>,
 }
 
@@ -41,11 +43,20 @@ impl Subject {
         }
         command.env("HOME", dir).env("TMPDIR", dir.join("tmp"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
-        Self { command, stderr: dir.join("stderr.txt"), samples: Vec::new() }
+        Self { command, stderr: dir.join("stderr.txt"), output: None, samples: Vec::new() }
+    }
+
+    /// It writes this file.
+    pub(super) fn writing(self, output: std::path::PathBuf) -> Self {
+        Self { output: Some(output), ..self }
     }
 
     fn run(&mut self) -> Result<Sample> {
         self.command.stderr(File::create(&self.stderr)?);
+        if let Some(output) = &self.output {
+            // The first run finds none.
+            let _ = fs::remove_file(output);
+        }
         let start = Instant::now();
         let child =
             self.command.spawn().with_context(|| format!("cannot run {:?}", self.command))?;

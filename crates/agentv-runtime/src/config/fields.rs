@@ -325,6 +325,10 @@ fn same_key(written: &str, snake: &str) -> bool {
     if written == snake {
         return true;
     }
+    // Most keys differ in their first letter, and this is asked for every key of every case.
+    if written.as_bytes().first() != snake.as_bytes().first() {
+        return false;
+    }
     let mut expected = snake.bytes();
     for byte in written.bytes() {
         if byte.is_ascii_uppercase() {

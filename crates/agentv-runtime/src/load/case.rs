@@ -17,17 +17,28 @@ pub(super) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
     node.get("id").and_then(Node::as_text).filter(|id| !id.trim().is_empty())
 }
 
+/// What a case is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be looked at and dropped: its fingerprint says nothing.
+    Check,
+    Run,
+}
+
 /// Checks one case. What is wrong with it is noted, and then there is no case.
 pub(super) fn check(
     node: &Node<'_>,
     ordinal: usize,
     scope: &Scope,
+    purpose: Purpose,
     notes: &mut Notes,
 ) -> Option<EvalCase> {
     let owner = id(node)
         .map_or_else(|| format!("case number {}", ordinal + 1), |id| format!("case `{id}`"));
     let mut fingerprint = Sha256::new();
-    node.digest(&mut fingerprint);
+    if purpose == Purpose::Run {
+        node.digest(&mut fingerprint);
+    }
 
     let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;
     for key in SILENT {

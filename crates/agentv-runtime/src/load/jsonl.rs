@@ -1,5 +1,6 @@
 //! JSONL datasets: a case per line. They are never held whole: a first pass checks and counts, the run streams.
 
+use super::case::Purpose;
 use super::scope::Scope;
 use super::source::SourceError;
 use super::{case, json};
@@ -118,7 +119,7 @@ pub(super) fn check(
     let mut lines = data.open()?;
     let mut ordinal = 0;
     while let Some(line) = lines.next()? {
-        if let Some(case) = read(&line, ordinal, &scope, notes) {
+        if let Some(case) = read(&line, ordinal, &scope, Purpose::Check, notes) {
             ids.push(hash(case.id.as_str()));
             *by_target.entry(case.target).or_default() += 1;
         }
@@ -133,7 +134,13 @@ pub(super) fn check(
 }
 
 /// One line → one case. `None` if it is not wanted, or wrong, which is then noted.
-fn read(line: &Line<'_>, ordinal: usize, scope: &Scope, notes: &mut Notes) -> Option<EvalCase> {
+fn read(
+    line: &Line<'_>,
+    ordinal: usize,
+    scope: &Scope,
+    purpose: Purpose,
+    notes: &mut Notes,
+) -> Option<EvalCase> {
     let number = line.number;
     let text = match std::str::from_utf8(line.bytes) {
         Ok(text) => text,
@@ -166,14 +173,14 @@ fn read(line: &Line<'_>, ordinal: usize, scope: &Scope, notes: &mut Notes) -> Op
         return None;
     }
     let mark = notes.mark();
-    let case = case::check(&node, ordinal, scope, notes);
+    let case = case::check(&node, ordinal, scope, purpose, notes);
     if notes.mark() == mark {
         return case;
     }
     // Something is to be said, so the line is read again in the way that knows places.
     notes.rewind(mark);
     let node = json::located(text).unwrap_or(node);
-    let case = case::check(&node, ordinal, scope, notes);
+    let case = case::check(&node, ordinal, scope, purpose, notes);
     notes.locate(text, number);
     case
 }
@@ -241,7 +248,7 @@ impl JsonlCases {
         while let Some(line) = self.lines.next().map_err(|error| self.source.io_error(error))? {
             let ordinal = self.ordinal;
             self.ordinal += 1;
-            let case = read(&line, ordinal, &self.source.scope, &mut self.notes);
+            let case = read(&line, ordinal, &self.source.scope, Purpose::Run, &mut self.notes);
             // The first pass has said all there is to say.
             self.notes.clear();
             if case.is_some() {

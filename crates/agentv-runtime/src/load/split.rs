@@ -4,6 +4,7 @@
 //! A cut is only made where it cannot change the meaning: the list is the last key, in block style, and nothing in the file
 //! looks like an anchor or an alias. Otherwise, and whenever a piece does not read as it should, the file is read whole.
 
+use super::case::Purpose;
 use super::scope::{CASES, Scope};
 use super::{case, yaml};
 use crate::config::{Node, Notes};
@@ -171,7 +172,7 @@ pub(super) fn check_all(
     };
     let numbered = items.iter().zip(first..).filter(|(item, _)| wanted(item));
     numbered
-        .filter_map(|(item, ordinal)| case::check(item, ordinal, scope, notes))
+        .filter_map(|(item, ordinal)| case::check(item, ordinal, scope, Purpose::Run, notes))
         .map(Arc::new)
         .collect()
 }

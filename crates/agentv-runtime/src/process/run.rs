@@ -89,9 +89,17 @@ impl Processes {
         }
     }
 
-    /// Ends everything that carries this run's id, and orphans that carry none. For the end of a run, when no call is
-    /// under way, and for the leftovers of a run that was killed; it may take seconds if something does not die.
+    /// Ends what this run has left behind. For its end, when no call is under way; it costs next to nothing if there is
+    /// nothing.
     pub fn end_leftovers(&self) {
+        if !tree::is_clean() {
+            self.end_run();
+        }
+    }
+
+    /// Ends everything that carries this run's id, wherever it went, and orphans that carry none: for a run that was killed.
+    /// It looks at every process, and may take seconds if something does not die.
+    pub fn end_run(&self) {
         tree::end_run(&self.run_id, &self.turn);
     }
 

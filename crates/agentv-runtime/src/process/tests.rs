@@ -363,7 +363,7 @@ async fn leftovers_of_a_killed_run_are_found_by_its_id() {
         {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        Processes::new(run_id.clone()).end_leftovers();
+        Processes::new(run_id.clone()).end_run();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pids[0])).unwrap_or_default();
         assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
         cancel.cancel();
