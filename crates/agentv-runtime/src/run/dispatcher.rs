@@ -47,10 +47,14 @@ pub struct Run {
     pub processes: Arc<Processes>,
 }
 
+/// How many events may wait for the dispatcher. With few, quick targets fill it at once, and the threads spend their time
+/// waking each other: 64 made a run of mocks no faster on two cores than on one.
+const INBOX: usize = 1024;
+
 /// Runs all pools to the end.
 pub async fn run(run: Run) -> Outcome {
     // Workers to dispatcher. Bounded, so that a slow disk slows the workers instead of filling the memory.
-    let (events, inbox) = mpsc::channel(64);
+    let (events, inbox) = mpsc::channel(INBOX);
     // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
     let (lines, log) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
@@ -141,13 +145,13 @@ struct Desk {
 
 impl Desk {
     async fn serve(mut self) -> Self {
-        let mut events = Vec::with_capacity(64);
+        let mut events = Vec::with_capacity(INBOX);
         let mut interrupts = Interrupts::listen();
         loop {
             tokio::select! {
                 biased;
                 Some(line) = self.log.recv() => self.reporter.event(&line),
-                count = self.inbox.recv_many(&mut events, 64) => {
+                count = self.inbox.recv_many(&mut events, INBOX) => {
                     if count == 0 {
                         break;
                     }
