@@ -28,8 +28,9 @@ use agentv_core::evaluator::{OnError, Required};
 use agentv_core::{Evaluator, EvaluatorEntry, EvaluatorName, Weight};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use sha2::{Digest, Sha256};
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The registry. Order is the order of the reference documentation.
 pub const EVALUATORS: &[EvaluatorKind] = &[
@@ -71,6 +72,8 @@ pub struct Build<'a> {
     pub on_error: OnError,
     /// Whether scripts that grade are kept from the targets' keys.
     pub scrub_judges: bool,
+    /// What is known of files that cases depend on.
+    pub digests: &'a FileDigests,
     /// The fingerprint of the case under construction.
     pub fingerprint: &'a mut Sha256,
 }
@@ -78,9 +81,34 @@ pub struct Build<'a> {
 impl Build<'_> {
     /// The case depends on this file's contents: when they change, it is another case.
     pub fn depends_on(&mut self, path: &Path) {
-        if let Ok(bytes) = std::fs::read(path) {
-            self.fingerprint.update(Sha256::digest(&bytes));
+        if let Some(digest) = self.digests.of(path) {
+            self.fingerprint.update(digest);
         }
+    }
+}
+
+/// The digests of files that many cases depend on, such as their judge's script and its interpreter.
+#[derive(Debug, Default)]
+pub struct FileDigests {
+    /// A lock and not a message, as cases are read by the workers that run them. `None` for what cannot be read.
+    known: Mutex<HashMap<PathBuf, Option<[u8; 32]>>>,
+}
+
+/// So many are kept; past that, memory would grow with the number of cases.
+const DIGESTS_KEPT: usize = 1024;
+
+impl FileDigests {
+    fn of(&self, path: &Path) -> Option<[u8; 32]> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = known.get(path) {
+            return *digest;
+        }
+        let digest = std::fs::read(path).ok().map(|bytes| Sha256::digest(&bytes).into());
+        if known.len() >= DIGESTS_KEPT {
+            known.clear();
+        }
+        known.insert(path.to_owned(), digest);
+        digest
     }
 }
 

@@ -4,7 +4,7 @@ use super::evaluators;
 use super::files::Files;
 use super::glob::Glob;
 use crate::config::{Cost, Env, Fields, Leftovers, Node, Notes};
-use crate::evaluators::{Build, entry};
+use crate::evaluators::{Build, FileDigests, entry};
 use crate::process::Processes;
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
@@ -26,6 +26,7 @@ pub(super) struct Scope {
     pub default_judge: Arc<[EvaluatorEntry]>,
     /// What a failed grading does, unless the evaluator says otherwise.
     pub on_error: OnError,
+    pub digests: FileDigests,
     /// Which cases are wanted.
     pub selection: Option<Glob>,
 }
@@ -137,6 +138,7 @@ impl Scope {
             processes: &self.processes,
             on_error: self.on_error,
             scrub_judges: self.files.guidelines().scrub_judges,
+            digests: &self.digests,
             fingerprint,
         }
     }

@@ -6,7 +6,7 @@ use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
 use super::{Loader, Report, case, dotenv, jsonl, split, yaml};
 use crate::config::{Env, FileSearch, Node, Notes, Span};
-use crate::evaluators::default_judge;
+use crate::evaluators::{FileDigests, default_judge};
 use agentv_core::{EvalCase, Suite, TargetName};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -83,6 +83,7 @@ impl Desk<'_> {
             evaluators: None,
             default_judge: default_judge(&self.loader.processes, on_error),
             on_error,
+            digests: FileDigests::default(),
             selection: self.loader.selection.clone(),
         };
         (scope, target)
