@@ -81,13 +81,7 @@ fn prepare(
     processes: &Arc<Processes>,
     screen: &mut Screen,
 ) -> Option<Prepared> {
-    let loader = Loader {
-        working_dir: surroundings.working_dir.clone(),
-        repo_root: surroundings.repo_root.clone(),
-        env: surroundings.env.clone(),
-        processes: Arc::clone(processes),
-        selection: settings.selection.clone(),
-    };
+    let loader = Loader { selection: settings.selection.clone(), ..surroundings.loader(processes) };
     let mut report = Report::default();
     let mut suites = Vec::new();
     let limits = LimitBook::new();

@@ -5,7 +5,7 @@ use crate::settings::Surroundings;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
 use agentv_runtime::config::Notes;
-use agentv_runtime::load::{Loader, NewRubric, Report, Unrated, unrated, with_rubrics};
+use agentv_runtime::load::{NewRubric, Report, Unrated, unrated, with_rubrics};
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
 use agentv_runtime::target::TargetBook;
@@ -62,13 +62,7 @@ fn target(
     args: &GenerateRubricsArgs,
     surroundings: &Surroundings,
 ) -> Option<Arc<dyn Provider>> {
-    let loader = Loader {
-        working_dir: surroundings.working_dir.clone(),
-        repo_root: surroundings.repo_root.clone(),
-        env: surroundings.env.clone(),
-        processes: Processes::new(String::new()),
-        selection: None,
-    };
+    let loader = surroundings.loader(&Processes::new(String::new()));
     let (suite, _) = loader.suite(path);
     let env = suite.as_ref().map_or_else(|| loader.env.clone(), |suite| suite.env.clone());
     let dir = path.parent().unwrap_or(path);

@@ -7,7 +7,7 @@ use agentv_core::evaluator::{OnError, Required};
 use agentv_core::record::{Graded, evaluator_result};
 use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, TargetName, Weight};
 use agentv_runtime::evaluators::code_judge::CodeJudge;
-use agentv_runtime::load::{Loader, TargetsFile};
+use agentv_runtime::load::TargetsFile;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::providers::mock::{DryRunDelay, Mock};
@@ -140,13 +140,7 @@ fn targets(
         };
         return Some(JudgeTargets { book: TargetBook::new(none, deps), judge: Judge::Own(own) });
     }
-    let loader = Loader {
-        working_dir: surroundings.working_dir.clone(),
-        repo_root: surroundings.repo_root.clone(),
-        env: surroundings.env.clone(),
-        processes: Arc::clone(processes),
-        selection: None,
-    };
+    let loader = surroundings.loader(processes);
     let found = loader.find_targets(&surroundings.working_dir, args.targets.as_deref());
     let path = found
         .map_err(|problem| terminal::complain(&problem, Some("name one with `--targets`")))

@@ -3,7 +3,7 @@
 use crate::args::{ReportFormat, ValidateArgs};
 use crate::settings::Surroundings;
 use crate::terminal::{self, Screen, show_notes};
-use agentv_runtime::load::{FileKind, Loader, Report, validatable, validate};
+use agentv_runtime::load::{FileKind, Report, validatable, validate};
 use agentv_runtime::process::Processes;
 use agentv_wire::Exit;
 use serde_json::json;
@@ -23,13 +23,7 @@ impl Checked {
 }
 
 pub(crate) fn run(args: &ValidateArgs, surroundings: &Surroundings) -> Exit {
-    let loader = Loader {
-        working_dir: surroundings.working_dir.clone(),
-        repo_root: surroundings.repo_root.clone(),
-        env: surroundings.env.clone(),
-        processes: Processes::new(String::new()),
-        selection: None,
-    };
+    let loader = surroundings.loader(&Processes::new(String::new()));
     let mut files: Vec<PathBuf> = Vec::new();
     let mut missing = false;
     for path in &args.paths {

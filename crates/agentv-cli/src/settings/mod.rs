@@ -5,8 +5,11 @@ mod resolve;
 pub(crate) use resolve::EvalSettings;
 
 use agentv_runtime::config::Env;
+use agentv_runtime::load::Loader;
+use agentv_runtime::process::Processes;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where the program was started.
 #[derive(Debug)]
@@ -29,5 +32,16 @@ impl Surroundings {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         Ok(Self { working_dir, repo_root, env: Env::new(variables) })
+    }
+
+    /// A loader that looks around here, for all cases.
+    pub(crate) fn loader(&self, processes: &Arc<Processes>) -> Loader {
+        Loader {
+            working_dir: self.working_dir.clone(),
+            repo_root: self.repo_root.clone(),
+            env: self.env.clone(),
+            processes: Arc::clone(processes),
+            selection: None,
+        }
     }
 }
