@@ -2,7 +2,7 @@
 
 use crate::{context, mocked};
 use agentv_test_support::{Meeting, Running, TestContext, cases, cli_target, is_alive, targets};
-use std::fs;
+use std::{fs, process};
 
 /// A run of three cases with one worker: `done` has answered, `held` is under way and has started a child in a session of
 /// its own, `never` waits.
@@ -141,6 +141,29 @@ fn a_child_that_a_finished_command_left_behind_is_ended() {
     let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
     assert_eq!(ran.success().record()["candidate_answer"], "ok");
     assert!(!is_alive(&cx.read("child")));
+}
+
+/// `docker exec` and CI runners start a process whose session is led from outside of its pid namespace: it has none to name.
+#[test]
+fn a_run_whose_session_is_out_of_sight_ends_what_its_commands_left() {
+    const NAMESPACE: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
+    let can = process::Command::new(NAMESPACE[0]).args(&NAMESPACE[1..]).arg("true").status();
+    if !can.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: pid namespaces are refused here");
+        return;
+    }
+    let binary = env!("CARGO_BIN_EXE_agentv");
+    let wrapper = format!("#!/bin/sh\nexec {} '{binary}' \"$@\"\n", NAMESPACE.join(" "));
+    let outside = context();
+    let cx = TestContext::new(outside.script("namespaced", &wrapper));
+    // Orphans that have ended, and one that has not.
+    let command =
+        "for i in 1 2 3 4 5; do sh -c 'true &'; done; setsid sleep 600 > /dev/null 2>&1 & echo ok";
+    cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
+    cx.write("suite.yaml", &cases(&["a"]));
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    assert_eq!(ran.success().record()["candidate_answer"], "ok");
+    ran.stderr_lacks("panicked");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, waitpid};
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The number of a process, as `/proc` and the system calls use it.
 pub(super) type Pid = i32;
@@ -124,6 +125,13 @@ impl Environment {
 /// Our own pid.
 pub(super) fn own_pid() -> Pid {
     rustix::process::getpid().as_raw_nonzero().get()
+}
+
+/// The session we are in; 0 where its leader is outside of our pid namespace (`docker exec`). The system call says the same,
+/// but its result is no valid pid then, and rustix panics over it.
+pub(super) fn own_session() -> Option<Pid> {
+    static SESSION: OnceLock<Option<Pid>> = OnceLock::new();
+    *SESSION.get_or_init(|| Some(Process::of(own_pid())?.session))
 }
 
 /// Every process that can be seen. Empty where `/proc` shows the pids of another namespace: a pid from there would be

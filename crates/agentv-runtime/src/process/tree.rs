@@ -325,6 +325,5 @@ fn is_reaped(zombie: &Process) -> bool {
 /// status is tokio's to take.
 #[cfg(target_os = "linux")]
 fn may_be_tokios(process: &Process) -> bool {
-    let session = rustix::process::getsid(None).map(|session| session.as_raw_nonzero().get());
-    process.pid == process.group && Ok(process.session) == session
+    process.pid == process.group && Some(process.session) == procfs::own_session()
 }
