@@ -83,6 +83,9 @@ pub struct Request {
     pub guideline_paths: Vec<PathBuf>,
     /// Files that belong to the question, without the guidelines.
     pub file_paths: Vec<PathBuf>,
+    /// A directory made for this attempt, which the answerer may change: its working directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<PathBuf>,
 }
 
 impl Request {
@@ -97,6 +100,7 @@ impl Request {
             system_prompt: None,
             guideline_paths: Vec::new(),
             file_paths: Vec::new(),
+            workspace: None,
         }
     }
 

@@ -19,6 +19,7 @@ pub fn build(case: &EvalCase, mode: PromptMode) -> Request {
         system_prompt: None,
         guideline_paths: case.guidelines().map(|file| file.path.clone()).collect(),
         file_paths: case.files().map(|file| file.path.clone()).collect(),
+        workspace: None,
     }
 }
 
