@@ -10,6 +10,14 @@ pub const CALL_ID: &str = "AGENTV_CALL_ID";
 pub const PROXY_URL: [&str; 2] = ["AGENTV_TARGET_PROXY_URL", "AGENTV_JUDGE_PROXY_URL"];
 /// See [`PROXY_URL`].
 pub const PROXY_TOKEN: [&str; 2] = ["AGENTV_TARGET_PROXY_TOKEN", "AGENTV_JUDGE_PROXY_TOKEN"];
+/// Turns the stream logs of Claude Code off, when it is `false`, `0` or `off`.
+pub const CLAUDE_CODE_STREAM_LOGS: &str = "AGENTV_CLAUDE_CODE_STREAM_LOGS";
+/// The format of Claude Code's stream logs, for targets that name none.
+pub const CLAUDE_CODE_LOG_FORMAT: &str = "AGENTV_CLAUDE_CODE_LOG_FORMAT";
+/// See [`CLAUDE_CODE_STREAM_LOGS`].
+pub const CODEX_STREAM_LOGS: &str = "AGENTV_CODEX_STREAM_LOGS";
+/// See [`CLAUDE_CODE_LOG_FORMAT`].
+pub const CODEX_LOG_FORMAT: &str = "AGENTV_CODEX_LOG_FORMAT";
 
 /// The table behind `docs/reference/env.md`.
 pub const DOCUMENTED: &[(&str, &str)] = &[
@@ -26,5 +34,13 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
     (
         PROXY_TOKEN[0],
         "Set for code judges that may ask a model: the bearer token. Also as `AGENTV_JUDGE_PROXY_TOKEN`.",
+    ),
+    (
+        CLAUDE_CODE_STREAM_LOGS,
+        "Read. `false`, `0` or `off`: no stream logs of Claude Code. Also `AGENTV_CODEX_STREAM_LOGS`.",
+    ),
+    (
+        CLAUDE_CODE_LOG_FORMAT,
+        "Read. `summary` or `json`, where the target has no `log_format`. Also `AGENTV_CODEX_LOG_FORMAT`.",
     ),
 ];

@@ -153,6 +153,7 @@ fn targets(
     let deps = Deps {
         target: TargetName::from(""),
         eval_dir: suite.suite.dir.clone(),
+        working_dir: loader.working_dir.clone(),
         env: suite.env.clone(),
         processes: Arc::clone(&loader.processes),
     };

@@ -88,6 +88,7 @@ fn target(
     let deps = Deps {
         target: name.clone(),
         eval_dir: dir.to_owned(),
+        working_dir: surroundings.working_dir.clone(),
         env,
         processes: Arc::clone(&loader.processes),
     };

@@ -126,6 +126,7 @@ fn targets(
     let deps = Deps {
         target: TargetName::from(MOCK),
         eval_dir: surroundings.working_dir.clone(),
+        working_dir: surroundings.working_dir.clone(),
         env: surroundings.env.clone(),
         processes: Arc::clone(processes),
     };

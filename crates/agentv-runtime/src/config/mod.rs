@@ -9,6 +9,7 @@ mod note;
 mod number;
 mod search;
 mod secret;
+mod variables;
 
 pub use env::{Env, EnvError, variable_reference};
 pub use fields::{Fields, FromNode, Leftovers, Wrong, suggestion};
@@ -17,3 +18,4 @@ pub use note::{Cost, Dropped, Note, Notes, Place};
 pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
 pub use secret::Presence;
+pub use variables::Variables;

@@ -13,6 +13,7 @@ mod procfs;
 mod quote;
 mod run;
 mod tree;
+mod watch;
 
 #[cfg(test)]
 mod tests;
@@ -23,3 +24,4 @@ pub use output::{Captured, Ended, Output};
 pub use quote::quote;
 pub use run::{Processes, RunError};
 pub use tree::become_subreaper;
+pub use watch::{Stream, Watch, Watcher};

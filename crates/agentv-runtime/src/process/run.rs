@@ -2,7 +2,7 @@
 
 use super::output::{Capture, Captured};
 use super::tree::{self, Tree, Turn};
-use super::{Command, Ended, Gentle, Output, Stdin};
+use super::{Command, Ended, Gentle, Output, Stdin, Stream, Watch, Watcher};
 use rustix::process::Signal;
 use std::io;
 use std::sync::Arc;
@@ -22,6 +22,8 @@ const PIPE_GRACE: Duration = Duration::from_millis(200);
 const REAP_LIMIT: Duration = Duration::from_secs(5);
 /// How often a group that was asked to end is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// How often a watcher is asked whether the program's work is done.
+const ASK_EVERY: Duration = Duration::from_millis(100);
 /// What is read at once: as much as a pipe holds.
 const READ_SIZE: usize = 64 * 1024;
 
@@ -56,19 +58,31 @@ impl Processes {
         command: Command,
         cancel: &CancellationToken,
     ) -> Result<Output, RunError> {
+        self.run_watched(command, None, cancel).await
+    }
+
+    /// The same while somebody looks on, who may say that the program has done all that is wanted of it: it then has to
+    /// end.
+    pub async fn run_watched(
+        &self,
+        command: Command,
+        watch: Option<Watch>,
+        cancel: &CancellationToken,
+    ) -> Result<Output, RunError> {
         if cancel.is_cancelled() {
             return Err(RunError::Cancelled);
         }
         let started = Instant::now();
         let (time_limit, program) = (command.time_limit, command.program());
         let failed = |source| RunError::Spawn { program: program.clone(), source };
-        let mut running = self.start(command).map_err(failed)?;
+        let mut running = self.start(command, watch.as_ref()).map_err(failed)?;
         // The limits come first: a child that never stops printing would use up the task's turn before they are asked.
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => Outcome::Cancelled,
             after = elapse(time_limit) => Outcome::TimedOut(after),
             ended = running.leader_end() => Outcome::Ended(ended),
+            () = idle(watch.as_ref()) => Outcome::Idle,
         };
         match outcome {
             Outcome::Ended(Ok(ended)) => {
@@ -76,6 +90,10 @@ impl Processes {
                 Ok(running.finish(ended, started))
             }
             Outcome::Ended(Err(source)) => Err(failed(source)),
+            Outcome::Idle => {
+                let ended = running.stop().await;
+                Ok(running.finish(ended, started))
+            }
             Outcome::TimedOut(after) => {
                 let ended = running.stop().await;
                 let output = Box::new(running.finish(ended, started));
@@ -103,7 +121,7 @@ impl Processes {
         tree::end_run(&self.run_id, &self.turn);
     }
 
-    fn start(&self, command: Command) -> io::Result<Running> {
+    fn start(&self, command: Command, watch: Option<&Watch>) -> io::Result<Running> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let call_id = format!("{}.{call}", self.run_id);
         let mut child = command.spawn(&self.run_id, &call_id)?;
@@ -111,7 +129,7 @@ impl Processes {
         // Only a child that was waited for has no pid.
         let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
         Ok(Running {
-            pipes: Pipes::of(&mut child, command.stdin, command.output_cap),
+            pipes: Pipes::of(&mut child, command.stdin, command.output_cap, watch),
             child,
             tree: Tree::new(leader, &call_id, Arc::clone(&self.turn)),
             gentle: command.gentle,
@@ -122,6 +140,8 @@ impl Processes {
 
 enum Outcome {
     Ended(io::Result<Ended>),
+    /// Its work is done, and yet it stays.
+    Idle,
     TimedOut(Duration),
     Cancelled,
 }
@@ -134,6 +154,19 @@ async fn elapse(limit: Option<Duration>) -> Duration {
             limit
         }
         None => std::future::pending().await,
+    }
+}
+
+/// Returns when the program should have ended by itself, as its work is done; without a watcher, never.
+async fn idle(watch: Option<&Watch>) {
+    let Some(watch) = watch else { return std::future::pending().await };
+    loop {
+        let quiet = watch.watcher.done_since().map(|since| since.elapsed());
+        match quiet {
+            Some(quiet) if quiet >= watch.grace => return,
+            Some(quiet) => sleep(watch.grace - quiet).await,
+            None => sleep(ASK_EVERY).await,
+        }
     }
 }
 
@@ -236,15 +269,15 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn of(child: &mut Child, stdin: Stdin, cap: usize) -> Self {
+    fn of(child: &mut Child, stdin: Stdin, cap: usize, watch: Option<&Watch>) -> Self {
         let bytes = match stdin {
             Stdin::Nothing => Vec::new(),
             Stdin::Bytes(bytes) => bytes,
         };
         Self {
             stdin: Feed { pipe: child.stdin.take(), bytes, written: 0 },
-            stdout: Drain { pipe: child.stdout.take(), capture: Capture::new(cap) },
-            stderr: Drain { pipe: child.stderr.take(), capture: Capture::new(cap) },
+            stdout: Drain::of(child.stdout.take(), Stream::Stdout, cap, watch),
+            stderr: Drain::of(child.stderr.take(), Stream::Stderr, cap, watch),
         }
     }
 
@@ -289,16 +322,28 @@ impl Feed {
 struct Drain<P> {
     pipe: Option<P>,
     capture: Capture,
+    stream: Stream,
+    watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl<P: AsyncRead + Unpin> Drain<P> {
+    fn of(pipe: Option<P>, stream: Stream, cap: usize, watch: Option<&Watch>) -> Self {
+        let watcher = watch.map(|watch| Arc::clone(&watch.watcher));
+        Self { pipe, capture: Capture::new(cap), stream, watcher }
+    }
+
     async fn pump(&mut self) {
         let mut buffer = Vec::new();
         while let Some(pipe) = &mut self.pipe {
             buffer.clear();
             buffer.reserve(READ_SIZE);
             match pipe.read_buf(&mut buffer).await {
-                Ok(count) if count > 0 => self.capture.push(&buffer),
+                Ok(count) if count > 0 => {
+                    self.capture.push(&buffer);
+                    if let Some(watcher) = &self.watcher {
+                        watcher.saw(self.stream, &buffer);
+                    }
+                }
                 _ => self.pipe = None,
             }
         }

@@ -3,8 +3,10 @@
 mod chat;
 mod policy;
 
+pub mod agent_cli;
 pub mod anthropic;
 pub mod azure;
+pub mod claude_code;
 pub mod cli;
 pub mod gemini;
 pub mod mock;
@@ -25,6 +27,7 @@ pub const PROVIDERS: &[ProviderKind] = &[
     ProviderKind::of::<anthropic::Anthropic>(),
     ProviderKind::of::<gemini::Gemini>(),
     ProviderKind::of::<openai::OpenAi>(),
+    ProviderKind::of::<claude_code::ClaudeCode>(),
     ProviderKind::of::<cli::Cli>(),
     ProviderKind::of::<mock::Mock>(),
 ];
@@ -56,6 +59,8 @@ pub struct Deps {
     pub target: TargetName,
     /// The directory of the eval file.
     pub eval_dir: PathBuf,
+    /// Where AgentV was started.
+    pub working_dir: PathBuf,
     /// The environment that children get.
     pub env: Env,
     pub processes: Arc<Processes>,

@@ -56,6 +56,7 @@ pub(in crate::providers) fn provider<P: FromSettings>(keys: &Value) -> P {
     let deps = Deps {
         target: "t".into(),
         eval_dir: ".".into(),
+        working_dir: ".".into(),
         env: Env::default(),
         processes: Processes::new("chat-test".to_owned()),
     };

@@ -22,7 +22,7 @@ mod settings;
 mod tests;
 
 pub use command::FilesFormat;
-pub use settings::{CliSettings, Healthcheck, Variables};
+pub use settings::{CliSettings, Healthcheck};
 
 use super::{Deps, FromSettings};
 use crate::config::{Env, Fields, Leftovers};

@@ -1,11 +1,10 @@
 //! The keys of a `cli` target.
 
 use super::command::FilesFormat;
-use crate::config::{Entry, Env, Fields, Kind, Leftovers, Span, variable_reference};
+use crate::config::{Fields, Leftovers, Span, Variables};
 use agentv_core::prompt::placeholder::{Placeholder, Template};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::time::Duration;
 
 /// `provider: cli`: any command. The answer is what it writes to `{OUTPUT_FILE}` if its template names that, else what it
@@ -65,16 +64,6 @@ pub enum Healthcheck {
     },
 }
 
-/// Environment variables with their values, which may be secrets and are not shown.
-#[derive(Clone, Default, PartialEq, Eq)]
-pub struct Variables(pub Vec<(String, String)>);
-
-impl fmt::Debug for Variables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
-    }
-}
-
 impl CliSettings {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let command_template = template(fields, &["command_template", "command"]);
@@ -87,7 +76,7 @@ impl CliSettings {
         let keep_temp_files =
             fields.take_of(&["keep_temp_files", "keep_output_files"]).unwrap_or_default();
         Some(Self {
-            env: Variables::read(fields),
+            env: Variables::read("env", fields),
             command_template: command_template?,
             files_format: files_format.map_or_else(FilesFormat::default, FilesFormat::new),
             cwd,
@@ -150,51 +139,4 @@ fn template(fields: &mut Fields<'_, '_>, keys: &[&'static str]) -> Option<Templa
 fn span_of(fields: &Fields<'_, '_>, keys: &[&str]) -> Span {
     let spans = keys.iter().map(|key| fields.span_of(key));
     spans.into_iter().find(|span| *span != fields.head()).unwrap_or_else(|| fields.head())
-}
-
-impl Variables {
-    fn read(fields: &mut Fields<'_, '_>) -> Self {
-        let Some(node) = fields.node("env") else { return Self::default() };
-        let Some(map) = node.as_map() else {
-            let message =
-                format!("`env` of {} must be a mapping of names to values", fields.owner());
-            fields.error_at("config::type", node.span, message);
-            return Self::default();
-        };
-        let env = fields.env();
-        let mut variables = Vec::with_capacity(map.len());
-        for entry in map {
-            match variable(entry, env) {
-                Ok(variable) => variables.push(variable),
-                Err(problem) => {
-                    let message = format!("`env` of {}: {problem}", fields.owner());
-                    fields.error_at("config::env", entry.value.span, message);
-                }
-            }
-        }
-        Self(variables)
-    }
-}
-
-/// A name and its value, or what is wrong with them. The system could not take some names and values at all.
-fn variable(entry: &Entry<'_>, env: &Env) -> Result<(String, String), String> {
-    let name = entry.key.as_ref();
-    if name.is_empty() || name.contains(['=', '\0']) {
-        return Err(format!("`{name}` cannot be the name of a variable"));
-    }
-    let value = match &entry.value.kind {
-        Kind::Text(text) => match variable_reference(text) {
-            None => text.clone().into_owned(),
-            Some(from) => env
-                .require(from)
-                .map_err(|error| format!("environment variable `{from}`, for `{name}`, {error}"))?
-                .to_owned(),
-        },
-        Kind::Number(_) | Kind::Bool(_) => entry.value.to_value().to_string(),
-        _ => return Err(format!("`{name}` must be text, not {}", entry.value.describe())),
-    };
-    if value.contains('\0') {
-        return Err(format!("the value of `{name}` holds a zero byte"));
-    }
-    Ok((name.to_owned(), value))
 }

@@ -72,6 +72,7 @@ impl Bench {
         let deps = Deps {
             target: "t".into(),
             eval_dir: dir.path().to_owned(),
+            working_dir: dir.path().to_owned(),
             env: env(),
             processes: Processes::new(format!("cli-{}-{:p}", std::process::id(), &raw const dir)),
         };

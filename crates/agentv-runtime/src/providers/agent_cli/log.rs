@@ -1,0 +1,156 @@
+//! The log of one call: every line that the agent printed, when it came.
+
+use super::LogFormat;
+use crate::process::Stream;
+use agentv_wire::number;
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How much of a line without events is shown.
+const SHOWN_CHARS: usize = 2000;
+
+/// Whose call it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LogEntry<'a> {
+    pub(super) title: &'a str,
+    pub(super) target: &'a str,
+    pub(super) eval_id: &'a str,
+    pub(super) attempt: u32,
+    pub(super) format: LogFormat,
+    pub(super) summarize: fn(&Value) -> String,
+}
+
+/// A log that is being written. What the disk refuses is lost; the call goes on.
+#[derive(Debug)]
+pub(super) struct StreamLog {
+    file: File,
+    path: PathBuf,
+    started: Instant,
+    format: LogFormat,
+    summarize: fn(&Value) -> String,
+}
+
+impl StreamLog {
+    pub(super) fn open(dir: &Path, entry: LogEntry<'_>) -> io::Result<Self> {
+        std::fs::create_dir_all(dir)?;
+        let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or_default();
+        let started = format!("{now:.3}");
+        let attempt = entry.attempt + 1;
+        let again = if entry.attempt > 0 { format!("_attempt-{attempt}") } else { String::new() };
+        let time = started.replace([':', '.'], "-");
+        let prefix = format!("{time}_{}_{}{again}_", safe(entry.target), safe(entry.eval_id));
+        let named = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".log")
+            .rand_bytes(8)
+            .tempfile_in(dir)?;
+        let (mut file, path) = named.keep().map_err(|error| error.error)?;
+        write!(
+            file,
+            "# {} stream log\n# target: {}\n# eval: {}\n# attempt: {attempt}\n# started: {started}\n\n",
+            entry.title, entry.target, entry.eval_id,
+        )?;
+        Ok(Self {
+            file,
+            path,
+            started: Instant::now(),
+            format: entry.format,
+            summarize: entry.summarize,
+        })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Each event of the line, or the line itself if it has none.
+    pub(super) fn line(&mut self, stream: Stream, line: &[u8], events: &[Value]) {
+        let since = elapsed(self.started.elapsed());
+        let name = match stream {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        };
+        let mut text = String::new();
+        for event in events {
+            text.push_str(&format!("[{since}] [{name}] {}\n", self.show(event)));
+        }
+        if events.is_empty() {
+            let line = String::from_utf8_lossy(line);
+            let line = line.trim_end();
+            if line.is_empty() {
+                return;
+            }
+            let mark = if stream == Stream::Stderr { "stderr: " } else { "" };
+            let shown: String = line.chars().take(SHOWN_CHARS).collect();
+            text = format!("[{since}] [{name}] {mark}{shown}\n");
+        }
+        let _ = self.file.write_all(text.as_bytes());
+    }
+
+    fn show(&self, event: &Value) -> String {
+        match self.format {
+            LogFormat::Summary => (self.summarize)(event),
+            LogFormat::Json => number::to_string_pretty(event).unwrap_or_default(),
+        }
+    }
+}
+
+/// A name as a part of a file's name.
+fn safe(name: &str) -> String {
+    let mut safe = String::new();
+    for c in name.chars().take(80) {
+        if c.is_ascii_alphanumeric() || "._-".contains(c) {
+            safe.push(c);
+        } else if !safe.ends_with('_') {
+            safe.push('_');
+        }
+    }
+    safe
+}
+
+/// `+mm:ss`, with hours past one.
+fn elapsed(since: Duration) -> String {
+    let (hours, minutes, seconds) =
+        (since.as_secs() / 3600, since.as_secs() / 60 % 60, since.as_secs() % 60);
+    if hours > 0 {
+        format!("+{hours:02}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("+{minutes:02}:{seconds:02}")
+    }
+}
+
+/// The beginning of a text on one line, for summaries.
+pub fn beginning(text: &str) -> String {
+    const CHARS: usize = 50;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(CHARS) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_the_directory() {
+        assert_eq!(safe("../a b//c é.md"), ".._a_b_c_.md");
+        assert_eq!(safe(&"x".repeat(900)).len(), 80);
+    }
+
+    #[test]
+    fn hours_are_shown_past_one() {
+        assert_eq!(elapsed(Duration::from_secs(61)), "+01:01");
+        assert_eq!(elapsed(Duration::from_secs(3661)), "+01:01:01");
+    }
+
+    #[test]
+    fn a_summary_is_one_short_line() {
+        assert_eq!(beginning("a\n b"), "a b");
+        assert_eq!(beginning(&"é".repeat(51)), format!("{}…", "é".repeat(50)));
+    }
+}

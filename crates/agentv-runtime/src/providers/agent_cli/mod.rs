@@ -1,0 +1,373 @@
+//! What all agent programs have in common: found once, asked on stdin, read line by line while they work, logged, and ended
+//! with everything that they started. A client is a [`Client`]: how it is called, and a [`Reader`] of what it prints.
+
+mod conversation;
+mod log;
+pub mod prompt;
+mod reader;
+mod settings;
+mod stream;
+
+#[cfg(test)]
+pub mod testing;
+
+pub use conversation::Conversation;
+pub use log::beginning;
+pub use reader::{Reader, Reading, read_all};
+pub use settings::{AgentSettings, CommonSettings, LogFormat};
+
+use super::{Deps, FromSettings};
+use crate::config::Fields;
+use crate::process::{Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find};
+use agentv_core::provider::{PromptMode, RecordedAs};
+use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
+use agentv_wire::Object;
+use async_trait::async_trait;
+use log::{LogEntry, StreamLog};
+use schemars::JsonSchema;
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use stream::Listener;
+use tempfile::TempDir;
+
+/// What is kept of each output besides what the reader made of it: enough for an error, and for an output that is one JSON
+/// document instead of lines.
+const OUTPUT_CAP: usize = 1 << 20;
+/// How much of what a client said goes into an error.
+const SAID_CHARS: usize = 2000;
+
+/// One agent program. It holds the keys that only this program has.
+pub trait Client: fmt::Debug + Clone + JsonSchema + Send + Sync + 'static {
+    /// The name in `targets.yaml`, then its aliases.
+    const NAMES: &'static [&'static str];
+    /// What it is called in messages: `Claude Code CLI`.
+    const TITLE: &'static str;
+    /// The program, unless the target names another.
+    const EXECUTABLE: &'static str;
+    /// The signal on which it ends its tools too.
+    const GENTLE: Gentle;
+    /// `CLAUDE_CODE` in `AGENTV_CLAUDE_CODE_STREAM_LOGS`; the program's variables for logs.
+    const LOG_VARIABLES: Option<LogVariables>;
+    /// Variables that it must not inherit.
+    const UNSET: &'static [&'static str] = &[];
+
+    type Reader: Reader;
+
+    /// Takes its own keys.
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self>;
+
+    /// How it is asked.
+    fn call(&self, ask: &Ask<'_>) -> Call;
+}
+
+/// The variables that switch a program's log off and choose its format.
+#[derive(Debug, Clone, Copy)]
+pub struct LogVariables {
+    pub switch: &'static str,
+    pub format: &'static str,
+}
+
+/// A question, and where it is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    pub request: &'a Request,
+    pub settings: &'a CommonSettings,
+    /// The directory that the program runs in.
+    pub cwd: &'a Path,
+}
+
+impl Ask<'_> {
+    /// A grader's rules, else those of the target, else that no file may be made: nobody would see it. In a workspace files
+    /// are what is wanted.
+    pub fn system_prompt(&self) -> Option<&str> {
+        let own = self.request.system_prompt.as_ref().or(self.settings.system_prompt.as_ref());
+        match own {
+            Some(own) => Some(own),
+            None if self.request.workspace.is_some() => None,
+            None => Some(prompt::ANSWER_IN_TEXT),
+        }
+    }
+
+    /// Whether the agent may change files and the user has said nothing about `flags`, which would allow it.
+    pub fn must_allow_edits(&self, flags: &[&str]) -> bool {
+        let said = |arg: &String| {
+            flags.iter().any(|flag| {
+                arg.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+            })
+        };
+        self.request.workspace.is_some() && !self.settings.args.iter().any(said)
+    }
+}
+
+/// What is run for a question.
+#[derive(Debug, Default)]
+pub struct Call {
+    /// After the program's name. No prompt where the program takes it on stdin, and never a key.
+    pub args: Vec<String>,
+    pub stdin: Option<String>,
+    pub env: Vec<(String, String)>,
+}
+
+/// An agent program as a target.
+#[derive(Debug)]
+pub struct AgentCli<C> {
+    client: C,
+    settings: CommonSettings,
+    deps: Deps,
+}
+
+impl<C: Client> FromSettings for AgentCli<C> {
+    const NAMES: &'static [&'static str] = C::NAMES;
+    type Settings = AgentSettings<C>;
+
+    fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings> {
+        let client = C::read(fields);
+        let common = CommonSettings::read(fields, C::EXECUTABLE, C::LOG_VARIABLES);
+        Some(AgentSettings { client: client?, common })
+    }
+
+    fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {
+        Self { client: settings.client, settings: settings.common, deps: deps.clone() }
+    }
+}
+
+#[async_trait]
+impl<C: Client> Provider for AgentCli<C> {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let place = self.place(request)?;
+        let call = self.client.call(&Ask { request, settings: &self.settings, cwd: place.path() });
+        place.keep_prompt(&call);
+        let log = self.open_log(request, cx);
+        let log_file = log.as_ref().map(|log| log.path().to_owned());
+        let listener = Arc::new(Listener::<C::Reader>::new(log));
+        let watch = Watch { watcher: listener.clone(), grace: self.settings.exit_grace_seconds };
+        let command = self.command(call, place.path())?;
+
+        let ran = self.deps.processes.run_watched(command, Some(watch), &cx.cancel).await;
+        let heard = listener.finish();
+        let was_done = heard.was_done;
+        let outcome = match ran {
+            Ok(output) => conclude(C::TITLE, heard.reading(&output.stdout), &output, was_done),
+            Err(error) => Err(run_error(C::TITLE, &error)),
+        };
+        let noted = facts(log_file.as_deref());
+        match outcome {
+            Ok(mut response) => {
+                response.metadata.extend(noted);
+                Ok(response)
+            }
+            Err(mut error) => {
+                error.metadata.extend(noted);
+                Err(error)
+            }
+        }
+    }
+
+    fn info(&self) -> ProviderInfo {
+        ProviderInfo {
+            kind: C::NAMES[0],
+            prompt_mode: PromptMode::Agent,
+            recorded_as: RecordedAs::Agent,
+        }
+    }
+
+    /// An agent that is not there fails every case alike, so it is looked for first.
+    async fn prepare(&self, _cx: &CallContext) -> Result<(), ProviderError> {
+        self.program().map(drop)
+    }
+}
+
+impl<C: Client> AgentCli<C> {
+    /// The program with the arguments that its setting brings along, as in `node agent.js`.
+    fn program(&self) -> Result<Vec<OsString>, ProviderError> {
+        let setting = &self.settings.executable;
+        let whole = self.find(setting);
+        let error = match whole {
+            Ok(path) => return Ok(vec![path.into()]),
+            Err(error) => error,
+        };
+        let mut words = setting.split_whitespace();
+        if let (Some(first), true) = (words.next(), setting.contains(char::is_whitespace))
+            && let Ok(path) = self.find(first)
+        {
+            return Ok(std::iter::once(path.into()).chain(words.map(OsString::from)).collect());
+        }
+        Err(ProviderError::failed(format!(
+            "{} executable '{setting}' was not found on PATH: {error}; install it, or name it with `executable`",
+            C::TITLE
+        )))
+    }
+
+    /// A path is taken from where AgentV was started, else from the eval file's directory.
+    fn find(&self, program: &str) -> Result<PathBuf, FindError> {
+        let here = find(program, &self.deps.working_dir, &self.deps.env);
+        here.or_else(|error| find(program, &self.deps.eval_dir, &self.deps.env).map_err(|_| error))
+    }
+
+    /// Where the program runs: in the workspace, in the target's directory, or in one of its own for this call.
+    fn place(&self, request: &Request) -> Result<Place, ProviderError> {
+        if let Some(workspace) = &request.workspace {
+            return Ok(Place::Given(workspace.clone()));
+        }
+        if let Some(cwd) = &self.settings.cwd {
+            return Ok(Place::Given(self.deps.working_dir.join(cwd)));
+        }
+        let prefix = format!("agentv-{}-", C::NAMES[0]);
+        tempfile::Builder::new().prefix(&prefix).tempdir().map(Place::Own).map_err(|error| {
+            ProviderError::failed(format!("there is no place for a workspace: {error}"))
+        })
+    }
+
+    /// A log that cannot be written is no reason to stop.
+    fn open_log(&self, request: &Request, cx: &CallContext) -> Option<StreamLog> {
+        if !self.settings.log.is_on {
+            return None;
+        }
+        let default = Path::new(".agentv/logs").join(C::NAMES[0]);
+        let dir = self.settings.log.dir.as_deref().map_or(default, PathBuf::from);
+        let entry = LogEntry {
+            title: C::TITLE,
+            target: self.deps.target.as_str(),
+            eval_id: &request.eval_id,
+            attempt: request.attempt,
+            format: self.settings.log.format,
+            summarize: C::Reader::summary,
+        };
+        let opened = StreamLog::open(&self.deps.working_dir.join(dir), entry);
+        opened
+            .map_err(|error| {
+                cx.log.warn(format!("{}: no stream log: {error}", self.deps.target));
+            })
+            .ok()
+    }
+
+    fn command(&self, call: Call, cwd: &Path) -> Result<Command, ProviderError> {
+        let mut argv = self.program()?;
+        argv.extend(call.args.into_iter().map(OsString::from));
+        let added = self.deps.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
+        Ok(Command {
+            argv,
+            cwd: cwd.to_owned(),
+            env: added.chain(call.env).chain(self.settings.env.0.iter().cloned()).collect(),
+            unset: C::UNSET.iter().map(ToString::to_string).collect(),
+            stdin: call.stdin.map_or(Stdin::Nothing, |text| Stdin::Bytes(text.into_bytes())),
+            time_limit: self.settings.timeout_seconds,
+            output_cap: OUTPUT_CAP,
+            gentle: C::GENTLE,
+        })
+    }
+}
+
+/// A working directory.
+enum Place {
+    Given(PathBuf),
+    /// Removed when the call is over.
+    Own(TempDir),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Given(path) => path,
+            Self::Own(dir) => dir.path(),
+        }
+    }
+
+    /// In a directory of its own an agent finds its prompt as a file too, as in 2.x. It is no loss if that fails.
+    fn keep_prompt(&self, call: &Call) {
+        if let (Self::Own(dir), Some(prompt)) = (self, &call.stdin) {
+            let _ = std::fs::write(dir.path().join("prompt.md"), prompt);
+        }
+    }
+}
+
+/// What the record says besides the client's own facts.
+fn facts(log_file: Option<&Path>) -> Object {
+    let log_file = log_file.map(|path| ("log_file".to_owned(), path.to_string_lossy().into()));
+    log_file.into_iter().collect()
+}
+
+/// From what was read and how the program ended to an answer or an error. The stream is trusted over the exit code, since
+/// clients end with 0 after a failure and are ended by us after a success.
+fn conclude(
+    title: &str,
+    reading: Reading,
+    output: &Output,
+    was_done: bool,
+) -> Result<Response, ProviderError> {
+    let ended_well = output.ended.is_success() || (was_done && was_ended_by_us(output.ended));
+    if reading.failure.is_none() && ended_well {
+        return reading.into_response().ok_or_else(|| {
+            let said = said(output);
+            let what = if said.is_empty() {
+                "printed nothing"
+            } else {
+                "did not include an assistant message"
+            };
+            with_output(ProviderError::failed(format!("{title} {what}{said}")), output)
+        });
+    }
+    let how = match output.ended {
+        _ if ended_well => "reported an error".to_owned(),
+        Ended::Code(code) => format!("exited with code {code}"),
+        Ended::Signal(signal) => format!("was killed by signal {signal}"),
+    };
+    let why = reading.failure.as_ref().map(|failure| format!(": {failure}"));
+    let error =
+        ProviderError::failed(format!("{title} {how}{}", why.unwrap_or_else(|| said(output))));
+    let mut error = with_output(error, output);
+    error.metadata.extend(reading.metadata);
+    Err(error)
+}
+
+/// A client that has printed its result is ended by signal.
+fn was_ended_by_us(ended: Ended) -> bool {
+    match ended {
+        Ended::Signal(_) => true,
+        // Shells and Node say so of a signal.
+        Ended::Code(code) => code > 128,
+    }
+}
+
+/// `: ` and the last that a client said to people, or to programs if there is nothing else.
+fn said(output: &Output) -> String {
+    let said = [&output.stderr, &output.stdout].map(|stream| stream.tail(SAID_CHARS));
+    said.into_iter()
+        .find(|said| !said.is_empty())
+        .map(|said| format!(": {said}"))
+        .unwrap_or_default()
+}
+
+/// How it ended and what it printed last, for the record.
+fn with_output(error: ProviderError, output: &Output) -> ProviderError {
+    let mut error = match output.ended {
+        Ended::Code(code) => error.with("exit_code", code),
+        Ended::Signal(signal) => error.with("signal", signal),
+    };
+    for (name, stream) in [("stderr", &output.stderr), ("stdout", &output.stdout)] {
+        if !stream.is_empty() {
+            error = error.with(name, stream.tail(SAID_CHARS));
+        }
+    }
+    error
+}
+
+fn run_error(title: &str, error: &RunError) -> ProviderError {
+    match error {
+        RunError::TimedOut { after, output } => {
+            with_output(ProviderError::timed_out(title, *after), output)
+        }
+        RunError::Cancelled => ProviderError::cancelled(),
+        RunError::Spawn { source, .. } => {
+            ProviderError::failed(format!("{title}: {error}: {source}"))
+        }
+    }
+}
+
+/// The text under a key.
+pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key)?.as_str()
+}
