@@ -18,7 +18,9 @@ pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
 use super::{Deps, FromSettings};
 use crate::config::Fields;
-use crate::process::{Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find};
+use crate::process::{
+    Captured, Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find,
+};
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
 use agentv_wire::Object;
@@ -151,7 +153,7 @@ impl<C: Client> Provider for AgentCli<C> {
         let was_done = heard.was_done;
         let outcome = match ran {
             Ok(output) => conclude(C::TITLE, heard.reading(&output.stdout), &output, was_done),
-            Err(error) => Err(run_error(C::TITLE, &error)),
+            Err(error) => Err(run_error(C::TITLE, &error, heard.reading(&Captured::default()))),
         };
         let noted = facts(log_file.as_deref());
         match outcome {
@@ -294,32 +296,31 @@ fn facts(log_file: Option<&Path>) -> Object {
 /// clients end with 0 after a failure and are ended by us after a success.
 fn conclude(
     title: &str,
-    reading: Reading,
+    mut reading: Reading,
     output: &Output,
     was_done: bool,
 ) -> Result<Response, ProviderError> {
     let ended_well = output.ended.is_success() || (was_done && was_ended_by_us(output.ended));
-    if reading.failure.is_none() && ended_well {
-        return reading.into_response().ok_or_else(|| {
-            let said = said(output);
-            let what = if said.is_empty() {
-                "printed nothing"
-            } else {
-                "did not include an assistant message"
-            };
-            with_output(ProviderError::failed(format!("{title} {what}{said}")), output)
-        });
-    }
     let how = match output.ended {
-        _ if ended_well => "reported an error".to_owned(),
+        _ if ended_well && reading.failure.is_some() => "reported an error".to_owned(),
+        _ if ended_well && output.stdout.is_empty() => "printed nothing".to_owned(),
+        _ if ended_well && reading.is_cut => "ended without a result".to_owned(),
+        _ if ended_well => "did not include an assistant message".to_owned(),
         Ended::Code(code) => format!("exited with code {code}"),
         Ended::Signal(signal) => format!("was killed by signal {signal}"),
     };
-    let why = reading.failure.as_ref().map(|failure| format!(": {failure}"));
-    let error =
-        ProviderError::failed(format!("{title} {how}{}", why.unwrap_or_else(|| said(output))));
-    let mut error = with_output(error, output);
-    error.metadata.extend(reading.metadata);
+    let metadata = reading.metadata.clone();
+    let why = reading.failure.take();
+    if why.is_none()
+        && ended_well
+        && !reading.is_cut
+        && let Some(response) = reading.into_response()
+    {
+        return Ok(response);
+    }
+    let why = why.map_or_else(|| said(output), |why| format!(": {why}"));
+    let mut error = with_output(ProviderError::failed(format!("{title} {how}{why}")), output);
+    error.metadata.extend(metadata);
     Err(error)
 }
 
@@ -355,10 +356,15 @@ fn with_output(error: ProviderError, output: &Output) -> ProviderError {
     error
 }
 
-fn run_error(title: &str, error: &RunError) -> ProviderError {
+fn run_error(title: &str, error: &RunError, reading: Reading) -> ProviderError {
     match error {
         RunError::TimedOut { after, output } => {
-            with_output(ProviderError::timed_out(title, *after), output)
+            let mut error = with_output(ProviderError::timed_out(title, *after), output);
+            if let Some(trouble) = reading.trouble {
+                error.message.push_str(&format!(" (last: {trouble})"));
+            }
+            error.metadata.extend(reading.metadata);
+            error
         }
         RunError::Cancelled => ProviderError::cancelled(),
         RunError::Spawn { source, .. } => {

@@ -27,6 +27,10 @@ pub struct Reading {
     pub answer: Option<String>,
     /// Why there is none, by the client's own word.
     pub failure: Option<String>,
+    /// The client never came to its closing event: what there is, is no answer.
+    pub is_cut: bool,
+    /// What it was struggling with last, for an error that says nothing else: `API retry 7 of 10 (401)`.
+    pub trouble: Option<String>,
     pub reported: Reported,
     /// For the record's `provider_metadata`.
     pub metadata: Object,

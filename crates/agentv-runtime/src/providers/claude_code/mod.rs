@@ -9,7 +9,6 @@
 
 mod reader;
 
-
 pub use reader::ClaudeReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};

@@ -17,12 +17,16 @@ pub struct ClaudeReader {
     session: Object,
     /// What agents did that the agent had started, by tool.
     subagent_calls: BTreeMap<String, u64>,
+    trouble: Option<String>,
 }
 
 impl Reader for ClaudeReader {
     fn event(&mut self, event: &Value) {
         match text(event, "type") {
             Some("system") if text(event, "subtype") == Some("init") => self.begin(event),
+            Some("system") if text(event, "subtype") == Some("api_retry") => {
+                self.trouble = Some(retry(event));
+            }
             Some("assistant") => self.assistant(event),
             Some("user") => self.results(event),
             Some("result") => {
@@ -38,7 +42,7 @@ impl Reader for ClaudeReader {
     }
 
     fn finish(self) -> Reading {
-        let Self { conversation, result, session, subagent_calls, .. } = self;
+        let Self { conversation, result, session, subagent_calls, trouble, .. } = self;
         let mut reading = Reading {
             messages: conversation.into_messages(),
             metadata: session,
@@ -48,9 +52,7 @@ impl Reader for ClaudeReader {
             reading.metadata.insert("subagent_tool_calls".to_owned(), json!(subagent_calls));
         }
         let Some(result) = result else {
-            // It was killed, or its output is cut: what there is, is no answer.
-            reading.failure = Some("it ended without a result".to_owned());
-            return reading;
+            return Reading { is_cut: true, trouble, ..reading };
         };
         for key in KEPT {
             if let Some(value) = result.get(*key).filter(|value| !value.is_null()) {
@@ -174,6 +176,15 @@ fn milliseconds(from: Option<&str>, to: Option<&str>) -> Option<f64> {
     let (from, to): (jiff::Timestamp, jiff::Timestamp) = (from?.parse().ok()?, to?.parse().ok()?);
     let millis = to.as_millisecond() - from.as_millisecond();
     u32::try_from(millis).ok().map(f64::from)
+}
+
+/// `API retry 7 of 10 (401 authentication_failed)`
+fn retry(event: &Value) -> String {
+    let number = |key: &str| event.get(key).and_then(Value::as_u64);
+    let of = number("max_retries").map(|most| format!(" of {most}")).unwrap_or_default();
+    let status = number("error_status").map(|status| format!("{status} ")).unwrap_or_default();
+    let attempt = number("attempt").unwrap_or_default();
+    format!("API retry {attempt}{of} ({status}{})", text(event, "error").unwrap_or("no answer"))
 }
 
 /// Whether a turn failed, and why. `subtype` says `success` even of an API error, and the exit code is 0 after an interrupt.
