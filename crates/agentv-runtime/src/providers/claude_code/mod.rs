@@ -9,6 +9,9 @@
 
 mod reader;
 
+#[cfg(test)]
+mod tests;
+
 pub use reader::ClaudeReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
