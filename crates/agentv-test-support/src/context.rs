@@ -1,6 +1,6 @@
 //! An empty repository in a temporary directory.
 
-use crate::{Invocation, JudgeDump, Ran, cli_target, suite, targets};
+use crate::{FakeAgent, Invocation, JudgeDump, Ran, cli_target, suite, targets};
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
@@ -75,6 +75,12 @@ impl TestContext {
     #[track_caller]
     pub fn judge_dump(&self, name: &str, output: &str) -> JudgeDump {
         JudgeDump::write(self, name, output)
+    }
+
+    /// An agent program of this name that keeps what it was given and then runs `then`, a piece of a shell script.
+    #[track_caller]
+    pub fn fake_agent(&self, name: &str, then: &str) -> FakeAgent {
+        FakeAgent::write(self, name, then)
     }
 
     /// A place in a folder of this name where children tell that they are there, and wait.

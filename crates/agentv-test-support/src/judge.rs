@@ -71,14 +71,9 @@ impl JudgeDump {
 impl JudgeCall {
     fn read(folder: &Path) -> Self {
         let env = fs::read(folder.join("env")).unwrap();
-        let env = String::from_utf8_lossy(&env);
         Self {
             stdin: fs::read_to_string(folder.join("stdin")).unwrap(),
-            env: env
-                .split_terminator('\0')
-                .filter_map(|pair| pair.split_once('='))
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .collect(),
+            env: variables(&String::from_utf8_lossy(&env)),
         }
     }
 
@@ -87,4 +82,10 @@ impl JudgeCall {
         serde_json::from_str(&self.stdin)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.stdin))
     }
+}
+
+/// What `env -0` printed.
+pub(crate) fn variables(printed: &str) -> BTreeMap<String, String> {
+    let pairs = printed.split_terminator('\0').filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }

@@ -17,6 +17,7 @@
 
 mod cases;
 mod context;
+mod fake_agent;
 mod fake_llm;
 mod invocation;
 mod judge;
@@ -27,6 +28,7 @@ mod target;
 
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
+pub use fake_agent::{AgentCall, FakeAgent};
 pub use fake_llm::{Asked, FakeLlm, FakeReply};
 #[cfg(target_os = "linux")]
 pub use invocation::is_alive;

@@ -6,6 +6,7 @@
     reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"
 )]
 
+mod claude_code;
 mod cli_target;
 mod grading;
 mod judges;
