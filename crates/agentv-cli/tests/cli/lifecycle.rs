@@ -147,6 +147,7 @@ fn a_child_that_a_finished_command_left_behind_is_ended() {
 #[test]
 fn a_run_whose_session_is_out_of_sight_ends_what_its_commands_left() {
     const NAMESPACE: [&str; 4] = ["unshare", "--pid", "--fork", "--mount-proc"];
+    #[expect(clippy::disallowed_methods, reason = "a test has no runtime to ask")]
     let can = process::Command::new(NAMESPACE[0]).args(&NAMESPACE[1..]).arg("true").status();
     if !can.is_ok_and(|status| status.success()) {
         eprintln!("skipped: pid namespaces are refused here");

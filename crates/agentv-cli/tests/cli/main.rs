@@ -5,6 +5,7 @@
     reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"
 )]
 
+mod agents;
 mod bad_input;
 mod eval;
 mod examples;

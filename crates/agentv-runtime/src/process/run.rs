@@ -164,7 +164,7 @@ async fn idle(watch: Option<&Watch>) {
         let quiet = watch.watcher.done_since().map(|since| since.elapsed());
         match quiet {
             Some(quiet) if quiet >= watch.grace => return,
-            Some(quiet) => sleep(watch.grace - quiet).await,
+            Some(quiet) => sleep(watch.grace.saturating_sub(quiet)).await,
             None => sleep(ASK_EVERY).await,
         }
     }

@@ -4,6 +4,7 @@ use super::LogFormat;
 use crate::process::Stream;
 use agentv_wire::number;
 use serde_json::Value;
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ impl StreamLog {
         };
         let mut text = String::new();
         for event in events {
-            text.push_str(&format!("[{since}] [{name}] {}\n", self.show(event)));
+            let _ = writeln!(text, "[{since}] [{name}] {}", self.show(event));
         }
         if events.is_empty() {
             let line = String::from_utf8_lossy(line);

@@ -361,7 +361,7 @@ fn run_error(title: &str, error: &RunError, reading: Reading) -> ProviderError {
         RunError::TimedOut { after, output } => {
             let mut error = with_output(ProviderError::timed_out(title, *after), output);
             if let Some(trouble) = reading.trouble {
-                error.message.push_str(&format!(" (last: {trouble})"));
+                error.message = format!("{} (last: {trouble})", error.message);
             }
             error.metadata.extend(reading.metadata);
             error

@@ -3,6 +3,7 @@
 use agentv_core::Request;
 use agentv_core::prompt::preread::{self, Wording};
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// For agents whose files nobody will see.
@@ -38,10 +39,7 @@ pub fn with_contents(request: &Request, cwd: &Path) -> Contents {
         let inside = path.strip_prefix(cwd).ok();
         if let Some(contents) = contents(path) {
             let shown = inside.unwrap_or(path).to_string_lossy();
-            text.push_str(&format!(
-                "\n\n<file path=\"{}\">\n{contents}\n</file>",
-                attribute(&shown)
-            ));
+            let _ = write!(text, "\n\n<file path=\"{}\">\n{contents}\n</file>", attribute(&shown));
         } else if inside.is_none()
             && let Some(dir) = path.parent()
             && !linked_dirs.iter().any(|known| known == dir)

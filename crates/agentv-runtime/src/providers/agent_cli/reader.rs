@@ -41,7 +41,8 @@ impl Reading {
     pub fn into_response(self) -> Option<Response> {
         let Self { mut messages, answer, reported, metadata, .. } = self;
         let said = messages.iter().rev().filter(|message| message.role == "assistant");
-        let last = said.filter_map(|message| message.content.as_ref()?.as_str()).next();
+        let mut said = said.filter_map(|message| message.content.as_ref()?.as_str());
+        let last = said.next();
         match (&answer, last) {
             (None, None) => return None,
             (Some(answer), last) if last != Some(answer) => {

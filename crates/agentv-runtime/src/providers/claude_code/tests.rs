@@ -63,7 +63,9 @@ fn a_session_that_is_cut_is_no_success() {
 
 fn read(events: &[serde_json::Value]) -> ClaudeReader {
     let mut reader = ClaudeReader::default();
-    events.iter().for_each(|event| reader.event(event));
+    for event in events {
+        reader.event(event);
+    }
     reader
 }
 

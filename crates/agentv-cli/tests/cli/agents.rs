@@ -1,0 +1,136 @@
+//! What all agent programs have in common, with stand-ins that misbehave.
+
+use crate::context;
+use agentv_test_support::{FakeAgent, Ran, TestContext, cases, is_alive, suite, targets};
+use serde_json::{Value, json};
+use std::fs;
+
+const RESULT: &str =
+    r#"echo '{"type":"result","subtype":"success","is_error":false,"result":"all ok"}'"#;
+
+/// One case on a stand-in for `claude` that does this.
+#[track_caller]
+fn run(then: &str, more: &Value) -> (TestContext, FakeAgent, Ran) {
+    let cx = context();
+    cx.write("suite.yaml", &cases(&["one"]));
+    let claude = cx.fake_agent("claude", then);
+    cx.write("targets.yaml", &targets(&[claude.target("default", "claude-code", more)]));
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl", "--max-retries", "0"]).run();
+    (cx, claude, ran)
+}
+
+#[test]
+fn an_agent_that_stays_after_its_result_is_ended_and_its_answer_kept() {
+    let then = format!("{RESULT}\nsetsid sleep 600 &\necho $! > \"$here/tool\"\nwait");
+    let (cx, _claude, ran) = run(&then, &json!({"exit_grace_seconds": 0.1}));
+    assert_eq!(ran.success().record()["candidate_answer"], "all ok");
+    assert!(!is_alive(&cx.read("fakes/claude-calls/tool")));
+}
+
+#[test]
+fn a_turn_after_the_result_is_waited_for() {
+    // The first result is taken back at once; the second turn takes longer than the grace time.
+    let then = r#"printf '{"type":"result","subtype":"success","result":"too early"}\n{"type":"system","subtype":"init"}\n'
+sleep 0.5
+echo '{"type":"result","subtype":"success","result":"all ok"}'"#;
+    let (_cx, _claude, ran) = run(then, &json!({"exit_grace_seconds": 0.1}));
+    assert_eq!(ran.success().record()["candidate_answer"], "all ok");
+}
+
+#[test]
+fn an_answer_of_megabytes_comes_through_in_pieces() {
+    // Three bytes a character, so that reads end inside of one; a separator that is no end of a line; no last newline.
+    let then = r#"python3 - <<'END'
+import json, sys
+text = "日" * 800_000 + "\u2028 ok"
+line = json.dumps({"type": "result", "subtype": "success", "result": text}, ensure_ascii=False).encode()
+sys.stdout.buffer.write(b"noise\n\xff\xfe\n{\"cut\": \n" + line)
+END"#;
+    let (_cx, _claude, ran) = run(then, &json!({}));
+    let record = ran.success().record();
+    let answer = record["candidate_answer"].as_str().unwrap();
+    assert_eq!(answer.chars().count(), 800_004);
+    assert!(answer.ends_with("日\u{2028} ok"));
+}
+
+#[test]
+fn a_cut_last_line_is_no_answer() {
+    let then = r#"printf '{"type":"assistant","message":{"content":[{"type":"text","text":"ok"}]}}\n{"type":"result","sub'"#;
+    let (_cx, _claude, ran) = run(then, &json!({}));
+    let record = ran.code(3).record();
+    let error = record["error"].as_str().unwrap();
+    assert!(error.starts_with("Claude Code CLI ended without a result: "), "{error}");
+}
+
+#[test]
+fn an_agent_that_does_not_read_its_prompt_is_no_obstacle() {
+    let cx = context();
+    let question = "x".repeat(3 << 20);
+    let case = json!({"id": "one", "input": question, "expected_outcome": "Says ok",
+        "evaluators": [{"name": "g", "type": "contains", "value": "ok"}]});
+    cx.write("suite.yaml", &json!({ "evalcases": [case] }).to_string());
+    let claude = cx.script("deaf", &format!("#!/bin/sh\n{RESULT}\n"));
+    let target = json!({"name": "default", "provider": "claude-code", "executable": claude});
+    cx.write("targets.yaml", &json!({ "targets": [target] }).to_string());
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    assert_eq!(ran.success().record()["score"], 1);
+}
+
+#[test]
+fn a_variable_reaches_the_agent_and_nothing_else() {
+    let cx = context();
+    cx.write("suite.yaml", &cases(&["one"]));
+    let claude = cx.fake_agent("claude", RESULT);
+    let more = json!({"env": {"ANTHROPIC_API_KEY": "${{ MY_KEY }}", "CLAUDE_CODE_MAX_RETRIES": 1}});
+    cx.write("targets.yaml", &targets(&[claude.target("default", "claude-code", &more)]));
+    let ran = cx
+        .agentv(["eval", "suite.yaml", "--out", "out.jsonl", "--verbose"])
+        .env("MY_KEY", "canary-key")
+        .env("CLAUDECODE", "1")
+        .run();
+    let call = claude.call();
+    assert_eq!(call.env["ANTHROPIC_API_KEY"], "canary-key");
+    assert_eq!(call.env["CLAUDE_CODE_MAX_RETRIES"], "1");
+    assert!(!call.env.contains_key("CLAUDECODE"));
+    assert!(!call.args.concat().contains("canary"));
+    ran.success().stdout_lacks("canary").stderr_lacks("canary");
+    assert!(!cx.read("out.jsonl").contains("canary"));
+    let logs = fs::read_dir(cx.path(".agentv/logs/claude-code")).unwrap();
+    for log in logs {
+        assert!(!fs::read_to_string(log.unwrap().path()).unwrap().contains("canary"));
+    }
+}
+
+#[test]
+fn an_agent_can_be_the_judge() {
+    let cx = context();
+    let verdict = r#"{\"score\": 0.75, \"hits\": [], \"misses\": [], \"reasoning\": \"fine\"}"#;
+    let then = format!(
+        "cat <<'END'\n{{\"type\":\"result\",\"subtype\":\"success\",\"result\":\"{verdict}\"}}\nEND"
+    );
+    let claude = cx.fake_agent("claude", &then);
+    let judge = claude.target("judge", "claude-code", &json!({}));
+    let answer = cx.cli_target_answering("default", "forty-two") + "    judge_target: judge\n";
+    cx.write("targets.yaml", &targets(&[answer, judge]));
+    cx.write("suite.yaml", &suite("[{name: quality, type: llm_judge}]"));
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    assert_eq!(ran.success().record()["score"], 0.75);
+    let call = claude.call();
+    assert!(call.stdin.contains("forty-two"));
+    assert!(!call.value_of("--system-prompt").contains("diff --git"));
+}
+
+#[test]
+fn a_bad_setting_is_said_with_its_place() {
+    let cx = context();
+    cx.write("suite.yaml", &cases(&["one"]));
+    cx.write(
+        "targets.yaml",
+        "targets:\n  - name: default\n    provider: claude-code\n    log_format: xml\n    modle: opus\n",
+    );
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    ran.code(2)
+        .stderr_has("targets.yaml:4:17")
+        .stderr_has("`log_format` of target `default` must be `summary` or `json`")
+        .stderr_has("did you mean `model`?");
+}
