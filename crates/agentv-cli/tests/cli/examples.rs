@@ -50,6 +50,7 @@ fn results(cx: &TestContext, suites: &[String]) -> Value {
         .agentv(args)
         .env("MODEL_URL", model.url())
         .env("MODEL", "llama3.2")
+        .env("CLAUDE_EXECUTABLE", "./stand-in.sh")
         .env("PYTHONPATH", repository().join("packages/python"))
         .run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
