@@ -10,6 +10,7 @@ use agentv_runtime::process::{self, Processes};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::run::{Ended, Outcome, Plan, Run, plan};
 use agentv_runtime::target::{LimitBook, TargetBook};
+use agentv_runtime::writers::ResultFile;
 use agentv_wire::Exit;
 use std::fs::File;
 use std::io;
@@ -213,7 +214,7 @@ fn execute(
     let run = Run {
         settings: settings.run,
         workers: settings.choice.workers,
-        writer: (settings.writer.open)(file),
+        results: ResultFile::new(settings.writer, file),
         reporter: Box::new(Progress::new(plan.total)),
         pools: plan.pools,
         processes,

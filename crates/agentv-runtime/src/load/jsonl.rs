@@ -219,13 +219,7 @@ fn warn_of_twins(source: &JsonlSource, twins: &HashSet<u64>, notes: &mut Notes) 
 impl JsonlSource {
     pub(super) fn open(self: &Arc<Self>) -> Result<JsonlCases, SourceError> {
         let lines = self.data.open().map_err(|source| self.io_error(source))?;
-        Ok(JsonlCases {
-            source: Arc::clone(self),
-            lines,
-            ordinal: 0,
-            ended: false,
-            notes: Notes::new(""),
-        })
+        Ok(JsonlCases { source: Arc::clone(self), lines, ordinal: 0, ended: false })
     }
 
     fn io_error(&self, source: io::Error) -> SourceError {
@@ -240,21 +234,29 @@ pub struct JsonlCases {
     lines: Lines,
     ordinal: usize,
     ended: bool,
-    notes: Notes,
+}
+
+/// A line of the dataset, not read yet.
+#[derive(Debug)]
+pub struct JsonlLine {
+    source: Arc<JsonlSource>,
+    pub(super) ordinal: usize,
+    number: usize,
+    bytes: Vec<u8>,
 }
 
 impl JsonlCases {
-    fn advance(&mut self) -> Result<Option<EvalCase>, SourceError> {
-        while let Some(line) = self.lines.next().map_err(|error| self.source.io_error(error))? {
-            let ordinal = self.ordinal;
-            self.ordinal += 1;
-            let case = read(&line, ordinal, &self.source.scope, Purpose::Run, &mut self.notes);
-            // The first pass has said all there is to say.
-            self.notes.clear();
-            if case.is_some() {
-                return Ok(case);
-            }
+    pub(super) fn pull(&mut self) -> Result<Option<JsonlLine>, SourceError> {
+        if self.ended {
+            return Ok(None);
         }
+        let line = self.lines.next().map_err(|error| self.source.io_error(error));
+        if let Some(Line { number, bytes }) = line.inspect_err(|_| self.ended = true)? {
+            let (source, ordinal) = (Arc::clone(&self.source), self.ordinal);
+            self.ordinal += 1;
+            return Ok(Some(JsonlLine { source, ordinal, number, bytes: bytes.to_vec() }));
+        }
+        self.ended = true;
         if self.lines.seen.is_same(&self.source.seen) {
             return Ok(None);
         }
@@ -262,15 +264,10 @@ impl JsonlCases {
     }
 }
 
-impl Iterator for JsonlCases {
-    type Item = Result<Arc<EvalCase>, SourceError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.ended {
-            return None;
-        }
-        let next = self.advance();
-        self.ended = !matches!(next, Ok(Some(_)));
-        next.map(|case| case.map(Arc::new)).transpose()
+impl JsonlLine {
+    /// `None` if it is not wanted, or wrong, of which the first pass has said all there is to say.
+    pub(super) fn case(&self) -> Option<EvalCase> {
+        let line = Line { number: self.number, bytes: &self.bytes };
+        read(&line, self.ordinal, &self.source.scope, Purpose::Run, &mut Notes::new(""))
     }
 }

@@ -30,7 +30,7 @@ mod yaml;
 pub use discover::{DiscoverError, eval_files, repo_root};
 pub use glob::{BadGlob, Glob};
 pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
-pub use source::{CaseSource, Cases, SourceError};
+pub use source::{CaseSource, Cases, Pulled, SourceError};
 pub use suite::LoadedSuite;
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
 pub use validate::{FileKind, validatable, validate};

@@ -1,6 +1,6 @@
 //! Where a run takes its cases from: held in memory, or streamed from a file that was checked before.
 
-use super::jsonl::{JsonlCases, JsonlSource};
+use super::jsonl::{JsonlCases, JsonlLine, JsonlSource};
 use agentv_core::{EvalCase, TargetName};
 use std::collections::BTreeMap;
 use std::io;
@@ -60,17 +60,58 @@ pub enum Cases {
     Streamed(Box<JsonlCases>),
 }
 
+/// The next case, which may still have to be read. Several can be read at once.
+#[derive(Debug)]
+pub enum Pulled {
+    Held(Arc<EvalCase>),
+    Line(JsonlLine),
+}
+
+impl Cases {
+    pub fn pull(&mut self) -> Result<Option<Pulled>, SourceError> {
+        match self {
+            Self::Held { cases, next } => {
+                let case = cases.get(*next).map(Arc::clone);
+                *next += 1;
+                Ok(case.map(Pulled::Held))
+            }
+            Self::Streamed(cases) => Ok(cases.pull()?.map(Pulled::Line)),
+        }
+    }
+}
+
+impl Pulled {
+    /// Its place in the file, other cases that are not wanted counted.
+    pub fn ordinal(&self) -> usize {
+        match self {
+            Self::Held(case) => case.ordinal,
+            Self::Line(line) => line.ordinal,
+        }
+    }
+
+    /// `None` if it is not wanted.
+    pub fn case(&self) -> Option<Arc<EvalCase>> {
+        match self {
+            Self::Held(case) => Some(Arc::clone(case)),
+            Self::Line(line) => line.case().map(Arc::new),
+        }
+    }
+}
+
 impl Iterator for Cases {
     type Item = Result<Arc<EvalCase>, SourceError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match self {
-            Self::Held { cases, next } => {
-                let case = cases.get(*next)?;
-                *next += 1;
-                Some(Ok(Arc::clone(case)))
+        loop {
+            match self.pull() {
+                Ok(Some(pulled)) => {
+                    if let Some(case) = pulled.case() {
+                        return Some(Ok(case));
+                    }
+                }
+                Ok(None) => return None,
+                Err(error) => return Some(Err(error)),
             }
-            Self::Streamed(cases) => cases.next(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
-use super::outputs::Reporter;
+use super::outputs::{Reporter, Told};
 use super::pool::{Pool, Shared};
 use super::tally::Tally;
 use crate::load::SourceError;
 use crate::process::Processes;
-use crate::writers::ResultWriter;
+use crate::writers::ResultFile;
 use agentv_core::{Log, LogLevel, RunEvent};
 use std::io;
 use std::num::NonZeroUsize;
@@ -42,7 +42,7 @@ pub struct Run {
     pub settings: RunSettings,
     /// One number of workers for all pools together.
     pub workers: Option<NonZeroUsize>,
-    pub writer: Box<dyn ResultWriter>,
+    pub results: ResultFile,
     pub reporter: Box<dyn Reporter>,
     pub processes: Arc<Processes>,
 }
@@ -63,6 +63,7 @@ pub async fn run(run: Run) -> Outcome {
         cancel: cancel.clone(),
         log: Arc::new(Lines { lines, verbose: run.settings.verbose }),
         events,
+        render: run.results.kind().render,
         // One pool has no more workers than that anyway.
         permits: run
             .workers
@@ -81,7 +82,7 @@ pub async fn run(run: Run) -> Outcome {
         log,
         cancel,
         force: force.clone(),
-        writer: run.writer,
+        results: run.results,
         reporter: run.reporter,
         tally: Tally::default(),
         error: None,
@@ -131,13 +132,13 @@ async fn join(
 /// The dispatcher's own things.
 #[derive(Debug)]
 struct Desk {
-    inbox: mpsc::Receiver<RunEvent>,
+    inbox: mpsc::Receiver<Told>,
     log: mpsc::UnboundedReceiver<RunEvent>,
     /// Stops the run; children are ended gently.
     cancel: CancellationToken,
     /// Stops it now.
     force: CancellationToken,
-    writer: Box<dyn ResultWriter>,
+    results: ResultFile,
     reporter: Box<dyn Reporter>,
     tally: Tally,
     error: Option<io::Error>,
@@ -145,46 +146,46 @@ struct Desk {
 
 impl Desk {
     async fn serve(mut self) -> Self {
-        let mut events = Vec::with_capacity(INBOX);
+        let mut told = Vec::with_capacity(INBOX);
         let mut interrupts = Interrupts::listen();
         loop {
             tokio::select! {
                 biased;
                 Some(line) = self.log.recv() => self.reporter.event(&line),
-                count = self.inbox.recv_many(&mut events, INBOX) => {
+                count = self.inbox.recv_many(&mut told, INBOX) => {
                     if count == 0 {
                         break;
                     }
-                    self.take(&mut events);
+                    self.take(&mut told);
                 }
                 () = interrupts.next() => self.stop(),
             }
         }
-        let closed = self.writer.commit().and_then(|()| self.writer.sync());
+        let closed = self.results.commit().and_then(|()| self.results.sync());
         self.note_error(closed);
         self.reporter.pause();
         self
     }
 
     /// All that is ready goes out in one write, and only then is it told: what was reported is in the file.
-    fn take(&mut self, events: &mut Vec<RunEvent>) {
-        let mut kept = Ok(());
-        for event in events.iter() {
-            if let RunEvent::Finished(finished) = event {
-                kept = kept.and_then(|()| self.writer.write(&finished.record));
+    fn take(&mut self, told: &mut Vec<Told>) {
+        for rendered in told.iter_mut().filter_map(|told| told.rendered.take()) {
+            match rendered {
+                Ok(rendered) => self.results.add(&rendered),
+                Err(error) => self.note_error(Err(error)),
             }
         }
-        let kept = kept.and_then(|()| self.writer.commit());
+        let kept = self.results.commit();
         self.note_error(kept);
         if self.error.is_none() {
-            for event in events.iter() {
+            for Told { event, .. } in told.iter() {
                 if let RunEvent::Finished(finished) = event {
                     self.tally.add(finished);
                 }
                 self.reporter.event(event);
             }
         }
-        events.clear();
+        told.clear();
         if self.inbox.is_empty() {
             self.reporter.pause();
         }
@@ -196,7 +197,7 @@ impl Desk {
             self.force.cancel();
         }
         self.cancel.cancel();
-        let synced = self.writer.commit().and_then(|()| self.writer.sync());
+        let synced = self.results.commit().and_then(|()| self.results.sync());
         self.note_error(synced);
     }
 

@@ -5,7 +5,9 @@ use super::RunSettings;
 use super::batch::{self, Answers};
 use super::case::{CaseContext, asked, run_case, timestamp};
 use super::lane::Lane;
-use crate::load::{Cases, SourceError};
+use super::outputs::Told;
+use crate::load::{Cases, Pulled, SourceError};
+use crate::writers::Render;
 use agentv_core::event::Finished;
 use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, Response, RunEvent, prompt};
@@ -31,7 +33,9 @@ pub(super) struct Shared {
     pub settings: RunSettings,
     pub cancel: CancellationToken,
     pub log: Arc<dyn Log>,
-    pub events: mpsc::Sender<RunEvent>,
+    pub events: mpsc::Sender<Told>,
+    /// How a record stands in the results file.
+    pub render: Render,
     /// Caps the cases under way over all pools, where the user gave one number for all.
     pub permits: Option<Arc<Semaphore>>,
 }
@@ -80,11 +84,18 @@ struct Open {
     cases: Cases,
 }
 
-/// One case on its way to a worker.
+/// One case on its way to a worker, who reads it: parsing is work, and the queue is locked meanwhile.
 struct Job {
     lane: Arc<Lane>,
-    case: Arc<EvalCase>,
+    pulled: Pulled,
     answered: Option<Response>,
+}
+
+impl Job {
+    /// The case, if it is one that the lane takes.
+    fn case(&self) -> Option<Arc<EvalCase>> {
+        self.pulled.case().filter(|case| self.lane.takes.takes(case))
+    }
 }
 
 impl Queue {
@@ -107,12 +118,9 @@ impl QueueState {
                 self.open = Some(Open { lane, answers, cases });
             }
             let Some(open) = &mut self.open else { return Ok(None) };
-            for case in open.cases.by_ref() {
-                let case = case.inspect_err(|_| self.waiting.clear())?;
-                if open.lane.takes.takes(&case) {
-                    let answered = open.answers.remove(&case.ordinal);
-                    return Ok(Some(Job { lane: Arc::clone(&open.lane), case, answered }));
-                }
+            if let Some(pulled) = open.cases.pull()? {
+                let answered = open.answers.remove(&pulled.ordinal());
+                return Ok(Some(Job { lane: Arc::clone(&open.lane), pulled, answered }));
             }
             self.open = None;
         }
@@ -125,15 +133,17 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
             Some(permits) => Some(permits.acquire().await),
             None => None,
         };
-        let Some(Job { lane, case, answered }) = queue.next() else { return };
+        let Some(job) = queue.next() else { return };
+        let Some(case) = job.case() else { continue };
+        let Job { lane, answered, .. } = job;
         let target = Arc::clone(&lane.target.label);
         let started = RunEvent::Started { eval_id: case.id.clone(), target: Arc::clone(&target) };
-        if shared.events.send(started).await.is_err() {
+        if shared.events.send(started.into()).await.is_err() {
             return;
         }
         let Some(record) = guarded(&lane, &case, answered, &shared).await else { return };
         let position = lane.first_position + case.ordinal;
-        let finished = RunEvent::Finished(Box::new(Finished { position, target, record }));
+        let finished = Told::finished(Finished { position, target, record }, shared.render);
         if shared.events.send(finished).await.is_err() {
             return;
         }

@@ -4,42 +4,75 @@ mod jsonl;
 mod yaml;
 
 use agentv_wire::ResultRecord;
-use std::fmt;
 use std::fs::File;
-use std::io;
-
-/// Keeps records. If it fails, the run fails: results would be lost.
-pub trait ResultWriter: fmt::Debug + Send {
-    /// Takes a record; it may wait in memory until [`ResultWriter::commit`].
-    fn write(&mut self, record: &ResultRecord) -> io::Result<()>;
-
-    /// Hands everything taken so far to the system, in whole records.
-    fn commit(&mut self) -> io::Result<()>;
-
-    /// Makes it last through a power cut.
-    fn sync(&mut self) -> io::Result<()>;
-}
+use std::io::{self, Write};
 
 /// The registry.
 pub const WRITERS: &[WriterKind] = &[
-    WriterKind {
-        name: "jsonl",
-        extension: "jsonl",
-        open: |file| Box::new(jsonl::Jsonl::new(file)),
-    },
-    WriterKind { name: "yaml", extension: "yaml", open: |file| Box::new(yaml::Yaml::new(file)) },
+    WriterKind { name: "jsonl", extension: "jsonl", render: jsonl::render, between: b"" },
+    WriterKind { name: "yaml", extension: "yaml", render: yaml::render, between: b"\n" },
 ];
 
-/// How one format is named and opened.
+/// How one format is named and written. Records are rendered where they are made, many at a time; the file only takes them.
 #[derive(Debug)]
 pub struct WriterKind {
     pub name: &'static str,
     pub extension: &'static str,
-    pub open: fn(File) -> Box<dyn ResultWriter>,
+    /// A record as it stands in the file, with its end.
+    pub render: Render,
+    /// What keeps two records apart.
+    between: &'static [u8],
 }
+
+/// See [`WriterKind::render`].
+pub type Render = fn(&ResultRecord) -> io::Result<Vec<u8>>;
 
 impl WriterKind {
     pub fn find(name: &str) -> Option<&'static Self> {
         WRITERS.iter().find(|kind| kind.name == name)
+    }
+}
+
+/// Keeps records. If it fails, the run fails: results would be lost.
+#[derive(Debug)]
+pub struct ResultFile {
+    kind: &'static WriterKind,
+    file: File,
+    /// Whole records that are not in the file yet.
+    waiting: Vec<u8>,
+    is_empty: bool,
+}
+
+impl ResultFile {
+    pub fn new(kind: &'static WriterKind, file: File) -> Self {
+        Self { kind, file, waiting: Vec::with_capacity(64 * 1024), is_empty: true }
+    }
+
+    pub fn kind(&self) -> &'static WriterKind {
+        self.kind
+    }
+
+    /// Takes a record; it waits in memory until [`ResultFile::commit`].
+    pub fn add(&mut self, rendered: &[u8]) {
+        if !self.is_empty {
+            self.waiting.extend_from_slice(self.kind.between);
+        }
+        self.is_empty = false;
+        self.waiting.extend_from_slice(rendered);
+    }
+
+    /// Hands everything taken so far to the system, in whole records.
+    pub fn commit(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.waiting);
+        self.waiting.clear();
+        written
+    }
+
+    /// Makes it last through a power cut, where there is a disk: a pipe or a terminal has nothing to sync.
+    pub fn sync(&mut self) -> io::Result<()> {
+        match self.file.sync_data() {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            other => other,
+        }
     }
 }
