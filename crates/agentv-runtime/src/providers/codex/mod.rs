@@ -25,7 +25,7 @@ use schemars::JsonSchema;
 /// Codex as a target.
 pub type Codex = AgentCli<CodexSettings>;
 
-/// `provider: codex`, also called `codex-cli`: the answer is the last message of `codex exec --json`, which gets its prompt on
+/// `provider: codex`: the answer is the last message of `codex exec --json`, which gets its prompt on
 /// stdin. What it did are tool calls: `command_execution`, `file_change`, `web_search`, `todo_list` and `collab_tool_call`, as
 /// Codex names them, and `mcp__<server>__<tool>` for a tool of an MCP server. Tokens are counted; Codex tells no cost.
 #[derive(Debug, Clone, JsonSchema)]
