@@ -8,6 +8,7 @@
 
 mod claude_code;
 mod cli_target;
+mod codex;
 mod grading;
 mod judges;
 mod llm_judge;

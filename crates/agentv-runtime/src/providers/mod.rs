@@ -8,6 +8,7 @@ pub mod anthropic;
 pub mod azure;
 pub mod claude_code;
 pub mod cli;
+pub mod codex;
 pub mod gemini;
 pub mod mock;
 pub mod openai;
@@ -28,6 +29,7 @@ pub const PROVIDERS: &[ProviderKind] = &[
     ProviderKind::of::<gemini::Gemini>(),
     ProviderKind::of::<openai::OpenAi>(),
     ProviderKind::of::<claude_code::ClaudeCode>(),
+    ProviderKind::of::<codex::Codex>(),
     ProviderKind::of::<cli::Cli>(),
     ProviderKind::of::<mock::Mock>(),
 ];

@@ -2,7 +2,7 @@
 
 use super::LogVariables;
 use crate::config::{Fields, FromNode, Node, Variables, Wrong};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -11,11 +11,20 @@ const EXIT_GRACE: Duration = Duration::from_secs(10);
 
 /// The keys of one kind of agent.
 #[derive(Debug, Clone, JsonSchema)]
-pub struct AgentSettings<C> {
+#[schemars(transform = describe_as::<C>)]
+pub struct AgentSettings<C: JsonSchema> {
     #[schemars(flatten)]
     pub(super) client: C,
     #[schemars(flatten)]
     pub(super) common: CommonSettings,
+}
+
+/// Users are told of the client, not of this struct.
+fn describe_as<C: JsonSchema>(schema: &mut Schema) {
+    let client = C::json_schema(&mut SchemaGenerator::default());
+    if let Some(description) = client.get("description") {
+        schema.insert("description".to_owned(), description.clone());
+    }
 }
 
 /// What every agent program can be told.
