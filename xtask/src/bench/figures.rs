@@ -1,6 +1,6 @@
 //! The figures themselves, with the limits that the project set itself.
 
-use super::inputs::{HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND};
+use super::inputs::{CLAUDE, HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND};
 use super::measure::{Sample, Subject, in_turns, in_turns_at_once};
 use super::report::{Row, mib, ms};
 use anyhow::{Context as _, Result, bail};
@@ -58,6 +58,7 @@ pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(million(bench)?);
     }
     rows.push(children(bench)?);
+    rows.push(agents(bench)?);
     rows.push(judges(bench)?);
     rows.extend(model_calls(bench)?);
     rows.push(size(bench)?);
@@ -168,6 +169,27 @@ fn children(bench: &Bench) -> Result<Row> {
         floor: format!("{:.0} per s (a bare `sh -c` loop)", per_second(spawn)),
         ratio: Some(ratio),
         holds: ratio >= 0.9,
+    })
+}
+
+/// 200 questions to an agent program that answers at once, and as many of it from a bare loop.
+fn agents(bench: &Bench) -> Result<Row> {
+    let (count, program) = (SOME.to_string(), bench.inputs.path(CLAUDE));
+    let mut subjects = [
+        bench.eval(&format!("{SOME}.jsonl"), "claude", "from-claude.jsonl"),
+        bench.floor(&["feed", &count, WORKERS, &program.to_string_lossy()]),
+    ];
+    in_turns(bench.rounds, &mut subjects)?;
+    bench.must_have_written("from-claude.jsonl", SOME)?;
+    let [agents, spawn] = subjects.map(|subject| subject.median());
+    let ratio = ratio(agents.wall, spawn.wall);
+    Ok(Row {
+        figure: "200 `claude-code` cases, on a stand-in".to_owned(),
+        value: ms(agents.wall),
+        limit: "at most 1.3 × floor".to_owned(),
+        floor: format!("{} (a bare loop over the stand-in)", ms(spawn.wall)),
+        ratio: Some(ratio),
+        holds: ratio <= 1.3,
     })
 }
 

@@ -4,6 +4,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -15,6 +16,15 @@ pub(super) const MILLION: usize = 1_000_000;
 
 /// What every answer holds and every case looks for.
 const ANSWER: &str = "the answer";
+
+/// A stand-in for `claude`: reads its prompt and answers at once.
+pub(super) const CLAUDE: &str = "claude.sh";
+
+fn claude() -> String {
+    let result =
+        json!({"type": "result", "subtype": "success", "is_error": false, "result": ANSWER});
+    format!("#!/bin/sh\nwhile read -r line; do :; done\necho '{result}'\n")
+}
 
 /// A repository of generated files, removed when dropped.
 #[derive(Debug)]
@@ -40,6 +50,8 @@ impl Inputs {
             inputs.write(&format!("{count}.jsonl"), |out| jsonl(out, count))?;
         }
         inputs.write("judged.jsonl", |out| judged(out, SOME))?;
+        inputs.write(CLAUDE, |out| out.write_all(claude().as_bytes()))?;
+        fs::set_permissions(inputs.path(CLAUDE), fs::Permissions::from_mode(0o755))?;
         Ok(inputs)
     }
 
@@ -69,12 +81,13 @@ impl Inputs {
     }
 }
 
-/// `default` answers at once; `agent` is the command that the bare loop runs too.
+/// `default` answers at once; `agent` and `claude` are what the bare loops run too.
 fn targets() -> String {
     format!(
         "targets:\n  \
          - name: default\n    provider: mock\n    response: {ANSWER}\n  \
-         - name: agent\n    provider: cli\n    command_template: echo {ANSWER} > {{OUTPUT_FILE}}\n"
+         - name: agent\n    provider: cli\n    command_template: echo {ANSWER} > {{OUTPUT_FILE}}\n  \
+         - name: claude\n    provider: claude-code\n    executable: ./{CLAUDE}\n"
     )
 }
 

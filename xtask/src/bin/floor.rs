@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const USAGE: &str = "\
-floor yaml-events FILE | parse-write IN OUT | spawn COUNT THREADS COMMAND
+floor yaml-events FILE | parse-write IN OUT | spawn COUNT THREADS COMMAND | feed COUNT THREADS PROGRAM
     | serve MILLISECONDS | ask ADDRESS COUNT THREADS";
 
 fn main() -> Result<()> {
@@ -22,6 +22,7 @@ fn main() -> Result<()> {
         ["yaml-events", file] => yaml_events(file),
         ["parse-write", input, output] => parse_write(input, output),
         ["spawn", count, threads, command] => spawn(count.parse()?, threads.parse()?, command),
+        ["feed", count, threads, program] => feed(count.parse()?, threads.parse()?, program),
         ["serve", milliseconds] => serve(Duration::from_millis(milliseconds.parse()?)),
         ["ask", address, count, threads] => ask(address, count.parse()?, threads.parse()?),
         _ => bail!("{USAGE}"),
@@ -84,6 +85,26 @@ fn spawn(count: usize, threads: usize, command: &str) -> Result<()> {
             }
             std::hint::black_box(fs::read(&file).context("the command wrote nothing")?);
             fs::remove_file(&file)?;
+        }
+        Ok(())
+    };
+    on_threads(threads, work)
+}
+
+/// Starts a program again and again on some threads, gives it a line to read and reads what it prints.
+fn feed(count: usize, threads: usize, program: &str) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let work = || -> Result<()> {
+        while next.fetch_add(1, Ordering::Relaxed) < count {
+            #[expect(clippy::disallowed_methods, reason = "the bare way is what is measured here")]
+            let mut command = Command::new(program);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn()?;
+            child.stdin.take().context("a pipe")?.write_all(b"a question\n")?;
+            let output = child.wait_with_output()?;
+            if output.stdout.is_empty() {
+                bail!("{}", String::from_utf8_lossy(&output.stderr));
+            }
         }
         Ok(())
     };
