@@ -465,11 +465,10 @@ fn an_interrupted_run_leaves_no_workspace() {
         let wait = bench
             .cx
             .script("wait.sh", &format!("#!/bin/sh\n{}\nsleep 600\n", meeting.tell("there")));
-        let (setup, command) = match setup {
-            true => (format!("[[{}]]", wait.display()), "true".to_owned()),
-            false => ("[]".to_owned(), wait.display().to_string()),
-        };
-        let target = cli_target("default", &command)
+        let wait = wait.display().to_string();
+        let (setup, command) =
+            if setup { (format!("[[{wait}]]"), "true") } else { ("[]".to_owned(), wait.as_str()) };
+        let target = cli_target("default", command)
             + &format!("    workspace: {{template: template, keep: always, setup: {setup}}}\n");
         bench.cx.write("targets.yaml", &targets(&[target]));
         let running = bench.cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();

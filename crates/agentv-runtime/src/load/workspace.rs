@@ -1,6 +1,6 @@
 //! `workspace`, wherever it stands: on a target, in a suite or in a case.
 
-use crate::config::{Fields, Kind, Leftovers, Node, suggestion, variable_reference};
+use crate::config::{Fields, Kind, Leftovers, Node, Span, suggestion, variable_reference};
 use crate::process::Command;
 use agentv_core::WorkspaceSpec;
 use agentv_core::workspace::Keep;
@@ -15,17 +15,13 @@ pub(super) fn read(
 ) -> Option<WorkspaceSpec> {
     let owner = format!("`workspace` of {}", fields.owner());
     if let Kind::Text(text) = &node.kind {
-        let template = template(text, node, &owner, fields, dir)?;
+        let template = template(text, node.span, &owner, fields, dir)?;
         return Some(WorkspaceSpec { template: Some(template), ..WorkspaceSpec::default() });
     }
     let mut own = fields.inside(node, owner.as_str())?;
-    let template = own.node("template").map(|node| match node.as_text() {
-        Some(text) => template(text, node, &owner, &mut own, dir),
-        None => {
-            let message = format!("`template` of {owner} must be text, not {}", node.describe());
-            own.error_at("config::type", node.span, message);
-            None
-        }
+    let template = own.take::<String>("template").map(|text| {
+        let span = own.span_of("template");
+        template(&text, span, &owner, &mut own, dir)
     });
     let setup = own.node("setup").map(|node| setup(node, &owner, &mut own));
     let keep = own.take::<String>("keep").map(|name| keep(&name, &mut own));
@@ -43,7 +39,7 @@ pub(super) fn read(
 /// A directory that is there. The text may be `${{ NAME }}` as a whole.
 fn template(
     text: &str,
-    node: &Node<'_>,
+    span: Span,
     owner: &str,
     fields: &mut Fields<'_, '_>,
     dir: &Path,
@@ -57,7 +53,7 @@ fn template(
                 let message = format!(
                     "environment variable `{name}`, required for `template` of {owner}, {error}"
                 );
-                let note = fields.error_at("config::env", node.span, message);
+                let note = fields.error_at("config::env", span, message);
                 note.help(format!("set `{name}` in the environment or in a `.env` file"));
                 return None;
             }
@@ -72,7 +68,7 @@ fn template(
     };
     let message = format!("the template `{value}` of {owner} {problem}");
     fields
-        .error_at("workspace::template", node.span, message)
+        .error_at("workspace::template", span, message)
         .help(format!("create the directory `{}`, or correct the path", path.display()));
     None
 }

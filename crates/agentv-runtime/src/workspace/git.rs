@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long one command may take.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_mins(10);
 /// How much of what Git says goes into an error.
 const SAID_CHARS: usize = 500;
 

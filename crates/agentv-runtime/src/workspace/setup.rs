@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a command may take where nobody says anything.
-const LIMIT: Duration = Duration::from_secs(600);
+const LIMIT: Duration = Duration::from_mins(10);
 /// How much of its output is kept, and how much of that is shown if it fails.
 const OUTPUT_CAP: usize = 1 << 20;
 const SAID_CHARS: usize = 2000;
