@@ -203,7 +203,7 @@ fn type_of(schema: &Value) -> String {
         return value_text(value);
     }
     if let Some(values) = schema["enum"].as_array() {
-        return either(values.iter().map(value_text));
+        return either(values.iter().filter(|value| !value.is_null()).map(value_text));
     }
     let parts: Vec<&Value> = variants(schema).filter(|part| part["type"] != "null").collect();
     if !parts.is_empty() {
