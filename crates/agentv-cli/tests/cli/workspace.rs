@@ -209,6 +209,49 @@ fn an_agent_cannot_hide_text_behind_attributes_or_filters() {
 }
 
 #[test]
+fn git_settings_of_the_user_make_no_difference() {
+    let bench = Bench::new();
+    bench.write("echo 1 > hidden.txt; echo '# more' >> src/add.py");
+    bench.cx.write("hide", "*.txt\n");
+    let settings = "[core]\n excludesFile = ../hide\n quotePath = true\n[diff]\n external = false\n mnemonicPrefix = true\n";
+    bench.cx.write(".home/.gitconfig", settings);
+    let ran = bench.cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]);
+    let ran = ran.env("GIT_DIR", "/nowhere").env("GIT_INDEX_FILE", "/nowhere/index");
+    let ran = ran.env("GIT_EXTERNAL_DIFF", "false").env("GIT_CONFIG_COUNT", "x").run();
+    assert_eq!(listed(&ran.record()), ["added hidden.txt +1 -0", "modified src/add.py +1 -0"]);
+    assert!(bench.diff().contains("--- a/src/add.py\n"));
+}
+
+#[test]
+fn what_is_no_file_is_left_out_of_the_copy_and_told() {
+    let bench = Bench::new();
+    // A directory with named pipes.
+    let _pipes = bench.cx.meeting("template/pipes");
+    let ran = bench.run("test -z \"$(ls -A pipes)\"");
+    ran.success().stderr_has("of the template is no file, directory or link: not copied");
+}
+
+#[test]
+fn a_dataset_takes_its_workspace_from_the_file_beside_it() {
+    let bench = Bench::new().with("    workers: 1");
+    bench.write("cat README.md > copy.md");
+    let judge = bench.judge.evaluator();
+    bench.cx.write("evals/project/README.md", "# Other\n");
+    bench.cx.write(
+        "evals/data.yaml",
+        &format!("workspace: project\nexecution: {{evaluators: [{judge}]}}\n"),
+    );
+    bench.cx.write(
+        "evals/data.jsonl",
+        "{\"id\": \"one\", \"expected_outcome\": \"x\", \"input\": \"x\"}\n",
+    );
+    fs::copy(bench.cx.path("agent.sh"), bench.cx.path("evals/agent.sh")).unwrap();
+    let ran = bench.cx.agentv(["eval", "evals/data.jsonl", "--out", "out.jsonl"]).run();
+    assert_eq!(listed(&ran.record()), ["added copy.md +1 -0"]);
+    assert!(bench.diff().contains("+# Other\n"));
+}
+
+#[test]
 fn links_are_shown_and_not_followed() {
     let bench = Bench::new();
     bench.cx.write("outside/secret.txt", "secret\n");
