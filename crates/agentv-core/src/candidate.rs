@@ -2,8 +2,9 @@
 
 use crate::provider::Response;
 use crate::{metrics, trace};
-use agentv_wire::{ExecutionMetrics, Object, OutputMessage, TraceEvent, TraceSummary};
+use agentv_wire::{ExecutionMetrics, FileChanges, Object, OutputMessage, TraceEvent, TraceSummary};
 use serde_json::Value;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What is graded.
@@ -21,6 +22,10 @@ pub struct Candidate {
     pub metadata: Object,
     /// The provider answered and still reports an error.
     pub error: Option<String>,
+    /// What it changed in its workspace; `None` where it had none.
+    pub file_changes: Option<FileChanges>,
+    /// Its workspace, as long as that is there.
+    pub workspace: Option<PathBuf>,
 }
 
 impl Candidate {
@@ -51,6 +56,8 @@ impl Candidate {
             summary,
             metadata,
             error,
+            file_changes: None,
+            workspace: None,
         }
     }
 

@@ -7,6 +7,7 @@
 
 pub mod id;
 pub mod suite;
+pub mod workspace;
 
 pub mod prompt;
 
@@ -39,3 +40,4 @@ pub use retry::RetryPolicy;
 pub use score::{Score, Weight};
 pub use secret::Secret;
 pub use suite::{EvalCase, Suite};
+pub use workspace::WorkspaceSpec;

@@ -7,8 +7,8 @@ use crate::{
     Candidate, EvalCase, EvaluatorEntry, EvaluatorError, ProviderError, Request, Score, Verdict,
 };
 use agentv_wire::{
-    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, Object, ProviderRequest, ResultRecord,
-    Status, Usage, VerdictWord, Vote,
+    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, FileChanges, Object, ProviderRequest,
+    ResultRecord, Status, Usage, VerdictWord, Vote,
 };
 
 /// Who was asked what.
@@ -62,6 +62,7 @@ pub fn graded(
         trace_summary: Some(candidate.summary),
         execution_metrics: candidate.metrics,
         provider_metadata: candidate.metadata,
+        file_changes: candidate.file_changes.map(excerpt),
         failed_required,
         error,
         ..blank(case, asked, None, now)
@@ -111,6 +112,27 @@ pub fn failed(
     }
 }
 
+/// How much of a diff a record holds. With a thousand cases the whole of it would be more than anybody reads.
+const DIFF_CAP: usize = 64 << 10;
+
+/// Changes as a record shows them: all files, and the beginning of the diff.
+pub fn excerpt(mut changes: FileChanges) -> FileChanges {
+    if changes.diff.len() > DIFF_CAP {
+        let cut = whole_lines(changes.diff.as_bytes(), DIFF_CAP);
+        changes.diff.truncate(cut);
+        changes.diff_truncated = true;
+    }
+    changes
+}
+
+/// Up to where there are only whole lines, and no more bytes than this.
+pub fn whole_lines(text: &[u8], cap: usize) -> usize {
+    if text.len() <= cap {
+        return text.len();
+    }
+    text[..cap].iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1)
+}
+
 fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) -> ResultRecord {
     let recorded_as = asked.provider.recorded_as;
     let request = Some(request(asked.request, recorded_as, error));
@@ -139,6 +161,8 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
         trace_summary: None,
         execution_metrics: ExecutionMetrics::default(),
         provider_metadata: Object::new(),
+        file_changes: None,
+        workspace: None,
         failed_required: Vec::new(),
         error: None,
     }

@@ -1,6 +1,6 @@
 //! A suite and its cases, checked: what is here is usable as it stands.
 
-use crate::{EvalId, EvaluatorEntry, Score, TargetName};
+use crate::{EvalId, EvaluatorEntry, Score, TargetName, WorkspaceSpec};
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -38,6 +38,8 @@ pub struct EvalCase {
     /// A target that this case insists on.
     pub target: Option<TargetName>,
     pub tags: Vec<String>,
+    /// What the case, or its suite, says of the directory that an agent works in.
+    pub workspace: Option<Arc<WorkspaceSpec>>,
     pub fingerprint: Fingerprint,
 }
 

@@ -9,6 +9,7 @@ pub mod http;
 pub mod process;
 pub mod providers;
 pub mod target;
+pub mod workspace;
 
 pub mod evaluators;
 pub mod generate;

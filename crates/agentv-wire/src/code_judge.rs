@@ -1,6 +1,6 @@
 //! What a code judge reads on stdin and prints on stdout.
 
-use crate::{ExecutionMetrics, Object, OutputMessage, TraceEvent, TraceSummary};
+use crate::{ExecutionMetrics, FileChange, Object, OutputMessage, TraceEvent, TraceSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,6 +37,18 @@ pub struct CodeJudgePayload {
     pub execution_metrics: ExecutionMetrics,
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub provider_metadata: Object,
+    /// What the agent changed in its workspace, as a unified diff; `""` if it changed nothing. Absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_changes: Option<String>,
+    /// The diff was longer than 1 MiB and ends early, after a whole line.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub file_changes_truncated: bool,
+    /// The files that `file_changes` is about, at most 1000. Absent where there is no workspace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_files: Option<Vec<FileChange>>,
+    /// The agent's workspace, absolute. It is there until the case is graded, and a judge may run programs in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_path: Option<String>,
     /// The keys of the evaluator that AgentV does not know, as written.
     pub config: Option<Object>,
 }

@@ -6,6 +6,9 @@ pub const NO_COLOR: &str = "NO_COLOR";
 pub const RUN_ID: &str = "AGENTV_RUN_ID";
 /// Set in every child: which call it belongs to. What is left of a call is found and ended by it.
 pub const CALL_ID: &str = "AGENTV_CALL_ID";
+/// Set for commands of `cli` targets and for the setup of workspaces: the directory of the eval file. A command that runs in
+/// a workspace finds its own files by it.
+pub const EVAL_DIR: &str = "AGENTV_EVAL_DIR";
 /// Set for code judges with a proxy: where it listens, and what lets them in. Both generations of names.
 pub const PROXY_URL: [&str; 2] = ["AGENTV_TARGET_PROXY_URL", "AGENTV_JUDGE_PROXY_URL"];
 /// See [`PROXY_URL`].
@@ -26,6 +29,10 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
     (
         CALL_ID,
         "Set for every child process: the call it belongs to; whatever still runs when the call ends is ended by it.",
+    ),
+    (
+        EVAL_DIR,
+        "Set for commands of `cli` targets and for the setup of workspaces: the directory of the eval file.",
     ),
     (
         PROXY_URL[0],

@@ -2,7 +2,7 @@
 //!
 //! | boundary | letter case | module |
 //! | --- | --- | --- |
-//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`] |
+//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
 //! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
 //!
@@ -13,6 +13,7 @@
 pub mod code_judge;
 pub mod env;
 pub mod exit;
+pub mod file_changes;
 pub mod message;
 pub mod metrics;
 pub mod number;
@@ -22,6 +23,7 @@ pub mod trace;
 
 pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
 pub use exit::Exit;
+pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use result::{

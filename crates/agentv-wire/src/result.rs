@@ -1,6 +1,6 @@
 //! One line of a results file.
 
-use crate::{ChatMessage, ExecutionMetrics, Object, TokenUsage, TraceSummary};
+use crate::{ChatMessage, ExecutionMetrics, FileChanges, Object, TokenUsage, TraceSummary};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,6 +47,12 @@ pub struct ResultRecord {
     /// What else the provider had to say: `log_file`, `session_id`, `model`, `exit_code`, …
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub provider_metadata: Object,
+    /// What the agent changed in its workspace. The diff ends after 64 KiB; judges get more of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_changes: Option<FileChanges>,
+    /// Where the workspace is, if it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
     /// Required evaluators that were not met; with one of them the status is `fail`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_required: Vec<String>,

@@ -31,7 +31,7 @@ async function generate(file) {
   const objects = { [schema.title]: schema, ...schema.$defs };
   const keys = {};
   for (const [name, object] of Object.entries(objects)) {
-    if (object.properties) keys[name] = keysOf(object.properties);
+    if (object.properties) keys[name] = keysOf(object.properties, objects);
   }
   for (const object of Object.values(objects)) inCamelCase(object);
   const types = await compile(schema, schema.title, { bannerComment: "", additionalProperties: false, format: true });
@@ -39,15 +39,16 @@ async function generate(file) {
 }
 
 /** Per key of the wire, its name in TypeScript and, where its value has keys of ours too, what that value is. */
-function keysOf(properties) {
-  return Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, [camelCase(key), ...insideOf(value)]]));
+function keysOf(properties, objects) {
+  const entries = Object.entries(properties);
+  return Object.fromEntries(entries.map(([key, value]) => [key, [camelCase(key), ...insideOf(value, objects)]]));
 }
 
 /** `[]` for plain values and for users' own data, whose keys are nobody's business. */
-function insideOf(property) {
+function insideOf(property, objects) {
   const found = JSON.stringify({ items: property.items, anyOf: property.anyOf, $ref: property.$ref });
   const name = /"#\/\$defs\/(\w+)"/.exec(found)?.[1];
-  return name && name !== "TraceEventType" ? [name] : [];
+  return objects[name]?.properties ? [name] : [];
 }
 
 function inCamelCase(object) {

@@ -56,6 +56,16 @@ export const ExecutionMetricsSchema = z.object({
   avgToolDurationMs: z.number().nullish(),
 });
 
+export const FileChangeSchema = z.object({
+  /** From the workspace, with `/` between its parts. */
+  path: z.string(),
+  status: z.enum(["added", "modified", "deleted", "renamed"]),
+  oldPath: z.string().nullish(),
+  binary: z.boolean().optional(),
+  additions: z.number(),
+  deletions: z.number(),
+});
+
 export const CodeJudgeInputSchema = z.object({
   question: z.string(),
   expectedOutcome: z.string(),
@@ -69,6 +79,13 @@ export const CodeJudgeInputSchema = z.object({
   traceSummary: TraceSummarySchema.nullish(),
   executionMetrics: ExecutionMetricsSchema.optional(),
   providerMetadata: OwnDataSchema.optional(),
+  /** What the agent changed in its workspace, as a unified diff. Absent where there is none. */
+  fileChanges: z.string().nullish(),
+  /** The diff was longer than 1 MiB and ends early. */
+  fileChangesTruncated: z.boolean().optional(),
+  changedFiles: z.array(FileChangeSchema).nullish(),
+  /** Where the agent's files are until the case is graded: tests may run there. */
+  workspacePath: z.string().nullish(),
   /** The keys of the evaluator that AgentV does not know, as written. */
   config: OwnDataSchema.nullish(),
 });
@@ -90,6 +107,7 @@ export type TraceSummary = z.infer<typeof TraceSummarySchema>;
 export type ToolCall = z.infer<typeof ToolCallSchema>;
 export type Message = z.infer<typeof MessageSchema>;
 export type ExecutionMetrics = z.infer<typeof ExecutionMetricsSchema>;
+export type FileChange = z.infer<typeof FileChangeSchema>;
 export type CodeJudgeInput = z.infer<typeof CodeJudgeInputSchema>;
 /** As a handler returns it: the lists may be left out, and the score is clamped. */
 export type CodeJudgeResult = z.input<typeof CodeJudgeResultSchema>;

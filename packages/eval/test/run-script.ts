@@ -23,6 +23,7 @@ export const PAYLOAD = {
   guideline_files: [],
   input_files: [],
   input_messages: [{ role: "user", content: "What is the capital of France?" }],
+  changed_files: [{ path: "new.py", status: "renamed", old_path: "old.py", additions: 0, deletions: 0 }],
   trace_summary: null,
   candidate_trace: null,
   config: { max_items: 3 },

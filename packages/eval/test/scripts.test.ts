@@ -28,6 +28,7 @@ for (const runtime of RUNTIMES) {
     assert.deepEqual(input.outputMessages, [
       { role: "developer", content: 7, toolCalls: [{ tool: "look_up", input: { place_name: "France" } }] },
     ]);
+    assert.equal(input.changedFiles?.[0]?.oldPath, "old.py");
     assert.equal("key_of_a_newer_agentv" in input, false);
     assert.match(ran.stderr, /a line of debugging/);
   });

@@ -4,6 +4,7 @@ from .judge import CodeJudgeResult, code_judge, run
 from .payload import (
     CodeJudgePayload,
     ExecutionMetrics,
+    FileChange,
     Message,
     TokenUsage,
     ToolCall,
@@ -26,6 +27,7 @@ __all__ = [
     "CodeJudgePayload",
     "CodeJudgeResult",
     "ExecutionMetrics",
+    "FileChange",
     "InvokeRequest",
     "InvokeResponse",
     "Message",

@@ -76,6 +76,17 @@ class ExecutionMetrics(TypedDict, total=False):
     avg_tool_duration_ms: float
 
 
+class FileChange(TypedDict, total=False):
+    """One file that the agent changed. ``path``, ``status``, ``additions`` and ``deletions`` are always there."""
+
+    path: str
+    status: Literal["added", "modified", "deleted", "renamed"]
+    old_path: str
+    binary: bool
+    additions: int
+    deletions: int
+
+
 @dataclasses.dataclass(frozen=True)
 class CodeJudgePayload:
     """All that is known of a case and its answer. What a payload lacks, say one written by hand, is empty."""
@@ -95,6 +106,13 @@ class CodeJudgePayload:
     candidate_trace_summary: TraceSummary | None = None
     execution_metrics: ExecutionMetrics = dataclasses.field(default_factory=lambda: ExecutionMetrics())
     provider_metadata: dict[str, Any] = dataclasses.field(default_factory=dict)
+    file_changes: str | None = None
+    """What the agent changed in its workspace, as a unified diff; ``None`` where there is no workspace."""
+    file_changes_truncated: bool = False
+    """The diff was longer than 1 MiB and ends early."""
+    changed_files: list[FileChange] | None = None
+    workspace_path: str | None = None
+    """Where the agent's files are until the case is graded: tests may run there."""
     config: dict[str, Any] | None = None
     """The keys of the evaluator that AgentV does not know, as written."""
 

@@ -18,6 +18,45 @@ pub(super) struct TargetKeys {
     workers: Option<u32>,
     /// Send all cases in one call, if the provider can; else they go one by one.
     provider_batching: Option<bool>,
+    /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
+    /// is short for `template`. What a case or its suite says wins, key by key.
+    workspace: Option<TextOrWorkspace>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+pub(super) enum TextOrWorkspace {
+    Template(String),
+    Keys(Workspace),
+}
+
+/// The directory that an agent works in.
+#[derive(JsonSchema)]
+pub(super) struct Workspace {
+    /// The directory that is copied, relative to the file that names it. May be `${{ VARIABLE }}` as a whole. Without it the
+    /// workspace is empty.
+    template: Option<String>,
+    /// Commands that run in the copy before the agent sees it: a list of commands, each a list of its words; one such
+    /// command; or a text for the shell. What they change is not the agent's.
+    setup: Option<Setup>,
+    /// Which workspaces stay for people to look at; `on_failure` if absent.
+    keep: Option<Keep>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(untagged, inline)]
+pub(super) enum Setup {
+    Commands(Vec<Vec<String>>),
+    Command(Vec<String>),
+    Shell(String),
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", inline)]
+pub(super) enum Keep {
+    OnFailure,
+    Always,
+    Never,
 }
 
 /// Keys of every evaluator.
@@ -72,6 +111,9 @@ pub(super) struct SuiteExecution {
     pass_score: Option<f64>,
     /// Tools that count as exploring in `exploration_ratio`.
     exploration_tools: Option<Vec<String>>,
+    /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
+    /// is short for `template`. It wins over the target's, key by key.
+    workspace: Option<TextOrWorkspace>,
 }
 
 /// One case.
@@ -108,6 +150,9 @@ pub(super) struct CaseKeys {
     evaluator: Option<String>,
     /// What an LLM judge checks one by one: texts or mappings.
     rubrics: Option<Vec<Value>>,
+    /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
+    /// is short for `template`. It wins over the suite's and the target's, key by key.
+    workspace: Option<TextOrWorkspace>,
 }
 
 /// What is special about a case.

@@ -4,7 +4,7 @@ use super::Generated;
 use super::keys::{EvaluatorKeys, TargetKeys};
 use super::schemas::{Kind, evaluators, generator, providers};
 use agentv_wire::{Exit, env};
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
 
@@ -30,9 +30,12 @@ fn providers_page() -> String {
          `camelCase`; where both are there, `snake_case` wins.",
     );
     page.section(2, "Keys of every target");
-    page.keys(&TargetKeys::json_schema(&mut generator).to_value());
+    let common = TargetKeys::json_schema(&mut generator).to_value();
     let kinds = providers(&mut generator);
-    page.kinds("provider", &kinds, generator);
+    let definitions = generator.take_definitions(true);
+    page.keys(&common);
+    page.shapes(&common, &definitions);
+    page.kinds("provider", &kinds, &definitions);
     page.text
 }
 
@@ -46,7 +49,7 @@ fn evaluators_page() -> String {
     page.section(2, "Keys of every evaluator");
     page.keys(&EvaluatorKeys::json_schema(&mut generator).to_value());
     let kinds = evaluators(&mut generator);
-    page.kinds("type", &kinds, generator);
+    page.kinds("type", &kinds, &generator.take_definitions(true));
     page.text
 }
 
@@ -108,8 +111,7 @@ impl Page {
     }
 
     /// One section for each kind, with the shapes that its keys use.
-    fn kinds(&mut self, key: &str, kinds: &[Kind], mut generator: SchemaGenerator) {
-        let definitions = generator.take_definitions(true);
+    fn kinds(&mut self, key: &str, kinds: &[Kind], definitions: &Map<String, Value>) {
         for kind in kinds {
             let [name, others @ ..] = kind.names else { continue };
             let schema = kind.schema.as_value();
@@ -124,13 +126,18 @@ impl Page {
                 self.paragraph(&format!("Other names: {}.", others.join(", ")));
             }
             self.keys(schema);
-            for (name, definition) in used(schema, &definitions) {
-                self.section(3, &code(name));
-                if let Some(text) = description(definition) {
-                    self.paragraph(text);
-                }
-                self.keys(definition);
+            self.shapes(schema, definitions);
+        }
+    }
+
+    /// One section for each shape that a schema uses.
+    fn shapes(&mut self, schema: &Value, definitions: &Map<String, Value>) {
+        for (name, definition) in used(schema, definitions) {
+            self.section(3, &code(name));
+            if let Some(text) = description(definition) {
+                self.paragraph(text);
             }
+            self.keys(definition);
         }
     }
 
@@ -196,7 +203,7 @@ fn type_of(schema: &Value) -> String {
         return value_text(value);
     }
     if let Some(values) = schema["enum"].as_array() {
-        return either(values.iter().map(value_text));
+        return either(values.iter().filter(|value| !value.is_null()).map(value_text));
     }
     let parts: Vec<&Value> = variants(schema).filter(|part| part["type"] != "null").collect();
     if !parts.is_empty() {

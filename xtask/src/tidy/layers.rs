@@ -31,7 +31,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ("http", &[]),
     // To look programs up on the `PATH` of a given environment.
     ("process", &[("config", Whole)]),
-    ("workspace", &[]),
+    ("workspace", &[("config", Whole), ("process", Whole)]),
     ("cache", &[]),
     ("providers", &[("config", Whole), ("http", Whole), ("process", Whole), ("workspace", Whole)]),
     (

@@ -97,6 +97,7 @@ fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
         let said = request.chat_prompt.unwrap_or_default().into_iter();
         said.map(|message| message.content).collect::<Vec<_>>().join("\n")
     });
+    let changes = record.file_changes;
     let payload = CodeJudgePayload {
         question,
         expected_outcome: String::new(),
@@ -112,6 +113,10 @@ fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
         trace_summary: record.trace_summary,
         execution_metrics: record.execution_metrics,
         provider_metadata: record.provider_metadata,
+        file_changes_truncated: changes.as_ref().is_some_and(|changes| changes.diff_truncated),
+        changed_files: changes.as_ref().map(|changes| changes.files.clone()),
+        file_changes: changes.map(|changes| changes.diff),
+        workspace_path: record.workspace,
         config: None,
     };
     number::to_string_pretty(&payload).map_err(|error| error.to_string())

@@ -33,6 +33,7 @@ pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
         ));
     }
     targets(tally, screen);
+    workspaces(tally, screen);
 }
 
 fn heading(text: &str, screen: &mut Screen) {
@@ -96,6 +97,22 @@ fn extremes(title: &str, cases: &[Placed], screen: &mut Screen) {
     screen.line(title);
     for (place, case) in cases.iter().enumerate() {
         screen.line(format!("  {}. {}: {:.3}", place + 1, case.eval_id, case.score));
+    }
+}
+
+/// Where to look for what agents left behind.
+fn workspaces(tally: &Tally, screen: &mut Screen) {
+    if tally.kept == 0 {
+        return;
+    }
+    screen.line("");
+    screen.line(format!("Workspaces kept: {} (see `workspace` in the results)", tally.kept));
+    for (id, path) in &tally.kept_paths {
+        screen.line(format!("  {id}: {path}"));
+    }
+    let more = tally.kept - tally.kept_paths.len();
+    if more > 0 {
+        screen.line(format!("  … and {more} more"));
     }
 }
 

@@ -15,6 +15,7 @@ mod judge_test;
 mod judges;
 mod lifecycle;
 mod validate;
+mod workspace;
 
 use agentv_test_support::{Ran, TestContext, cases, mock_target, targets};
 

@@ -29,6 +29,11 @@ impl Env {
         self.process.get(name).or_else(|| self.added.get(name)).map(String::as_str)
     }
 
+    /// The names of all variables that a child inherits.
+    pub fn inherited(&self) -> impl Iterator<Item = &str> {
+        self.process.keys().map(String::as_str)
+    }
+
     /// What a child must be given beyond what it inherits anyway.
     pub fn added(&self) -> &BTreeMap<String, String> {
         &self.added

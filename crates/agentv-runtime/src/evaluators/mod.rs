@@ -85,6 +85,14 @@ impl Build<'_> {
             self.fingerprint.update(digest);
         }
     }
+
+    /// The same for all that is in a directory.
+    pub fn depends_on_tree(&mut self, dir: Option<&Path>) {
+        let digest = dir.and_then(|dir| self.digests.known(dir, tree_digest));
+        if let Some(digest) = digest {
+            self.fingerprint.update(digest);
+        }
+    }
 }
 
 /// The digests of files that many cases depend on, such as their judge's script and its interpreter.
@@ -99,17 +107,54 @@ const DIGESTS_KEPT: usize = 1024;
 
 impl FileDigests {
     fn of(&self, path: &Path) -> Option<[u8; 32]> {
+        self.known(path, |path| std::fs::read(path).ok().map(|bytes| Sha256::digest(&bytes).into()))
+    }
+
+    fn known(
+        &self,
+        path: &Path,
+        digest: impl FnOnce(&Path) -> Option<[u8; 32]>,
+    ) -> Option<[u8; 32]> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(digest) = known.get(path) {
             return *digest;
         }
-        let digest = std::fs::read(path).ok().map(|bytes| Sha256::digest(&bytes).into());
+        let digest = digest(path);
         if known.len() >= DIGESTS_KEPT {
             known.clear();
         }
         known.insert(path.to_owned(), digest);
         digest
     }
+}
+
+/// Names and contents of all files in a directory. Links count by where they lead.
+fn tree_digest(dir: &Path) -> Option<[u8; 32]> {
+    let mut digest = Sha256::new();
+    let mut waiting = vec![dir.to_owned()];
+    while let Some(dir) = waiting.pop() {
+        let mut entries: Vec<_> = std::fs::read_dir(dir).ok()?.flatten().collect();
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries {
+            let (path, kind) = (entry.path(), entry.file_type().ok()?);
+            let contents = if kind.is_dir() {
+                waiting.push(path);
+                Vec::new()
+            } else if kind.is_symlink() {
+                std::fs::read_link(path).ok()?.into_os_string().into_encoded_bytes()
+            } else if kind.is_file() {
+                std::fs::read(path).ok()?
+            } else {
+                continue;
+            };
+            let name = entry.file_name();
+            for part in [name.as_encoded_bytes(), &contents] {
+                digest.update(part.len().to_le_bytes());
+                digest.update(part);
+            }
+        }
+    }
+    Some(digest.finalize().into())
 }
 
 /// One entry of the registry.

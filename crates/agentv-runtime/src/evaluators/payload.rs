@@ -26,6 +26,11 @@ fn payload(cx: &EvalContext<'_>, config: Option<&Object>) -> CodeJudgePayload {
         candidate_trace_summary: candidate.trace_summary().cloned(),
         execution_metrics: candidate.metrics.clone(),
         provider_metadata: candidate.metadata.clone(),
+        file_changes: candidate.file_changes.as_ref().map(|changes| changes.diff.clone()),
+        file_changes_truncated: (candidate.file_changes.as_ref())
+            .is_some_and(|changes| changes.diff_truncated),
+        changed_files: candidate.file_changes.as_ref().map(|changes| changes.files.clone()),
+        workspace_path: candidate.workspace.as_ref().map(|path| path.to_string_lossy().into()),
         config: config.cloned(),
     }
 }

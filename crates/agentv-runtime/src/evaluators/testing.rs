@@ -156,6 +156,7 @@ impl Bench {
             evaluators_given: true,
             target: None,
             tags: Vec::new(),
+            workspace: None,
             fingerprint: Fingerprint([0; 32]),
         }
     }

@@ -3,9 +3,10 @@
 use super::evaluators;
 use super::messages::Reader;
 use super::scope::{Scope, Shared, warn_of_empty_list};
+use super::workspace;
 use crate::config::{Cost, Fields, Leftovers, Node, Notes};
 use agentv_core::suite::Fingerprint;
-use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName};
+use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName, WorkspaceSpec};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -57,7 +58,9 @@ pub(super) fn check(
     let expected_messages = reader.expected(&mut fields);
     let own_list = fields.node("evaluators");
     let rubrics = fields.node("rubrics");
-    let (target, execution_list) = execution(&mut fields);
+    let Execution { target, evaluators: execution_list, workspace } = execution(&mut fields);
+    let workspace = fields.node("workspace").or(workspace);
+    let workspace = workspace.and_then(|node| workspace::read(node, &mut fields, &scope.suite.dir));
     fields.finish(Leftovers::Warn);
     let failed = fields.failed();
 
@@ -67,6 +70,10 @@ pub(super) fn check(
     }
     if failed {
         return None;
+    }
+    let workspace = shared_workspace(workspace, scope);
+    if let (Some(spec), Purpose::Run) = (&workspace, purpose) {
+        scope.build(&mut fingerprint).depends_on_tree(spec.template.as_deref());
     }
     Some(EvalCase {
         suite: Arc::clone(&scope.suite),
@@ -80,6 +87,7 @@ pub(super) fn check(
         evaluators_given: graders.given,
         target: target.map(TargetName::from),
         tags,
+        workspace,
         fingerprint: Fingerprint(fingerprint.finalize().into()),
     })
 }
@@ -106,15 +114,34 @@ fn required_text(fields: &mut Fields<'_, '_>, keys: &[&'static str], help: &str)
     }
 }
 
-/// The case's own target, and its evaluators if they stand here.
-fn execution<'t>(fields: &mut Fields<'_, 't>) -> (Option<String>, Option<&'t Node<'t>>) {
-    let Some(node) = fields.node("execution") else { return (None, None) };
+/// What is special about a case.
+#[derive(Default)]
+struct Execution<'t> {
+    target: Option<String>,
+    evaluators: Option<&'t Node<'t>>,
+    workspace: Option<&'t Node<'t>>,
+}
+
+/// The case's own target, and its evaluators and workspace if they stand here.
+fn execution<'t>(fields: &mut Fields<'_, 't>) -> Execution<'t> {
+    let Some(node) = fields.node("execution") else { return Execution::default() };
     let owner = format!("`execution` of {}", fields.owner());
-    let Some(mut execution) = fields.inside(node, owner) else { return (None, None) };
+    let Some(mut execution) = fields.inside(node, owner) else { return Execution::default() };
     let target = execution.take("target");
     execution.node("evaluators");
+    execution.node("workspace");
     execution.finish(Leftovers::Warn);
-    (target, node.get("evaluators").filter(|list| !list.is_null()))
+    let given = |key| node.get(key).filter(|node| !node.is_null());
+    Execution { target, evaluators: given("evaluators"), workspace: given("workspace") }
+}
+
+/// The case's own over the suite's.
+fn shared_workspace(own: Option<WorkspaceSpec>, scope: &Scope) -> Option<Arc<WorkspaceSpec>> {
+    match (own, &scope.workspace) {
+        (None, shared) => shared.clone(),
+        (Some(own), Some(shared)) => Some(Arc::new(own.over(shared))),
+        (Some(own), None) => Some(Arc::new(own)),
+    }
 }
 
 struct Graders {

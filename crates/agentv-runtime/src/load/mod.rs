@@ -25,6 +25,7 @@ mod split;
 mod suite;
 mod targets;
 mod validate;
+mod workspace;
 mod yaml;
 
 pub use discover::{DiscoverError, eval_files, repo_root};

@@ -3,12 +3,13 @@
 use super::evaluators;
 use super::files::Files;
 use super::glob::Glob;
+use super::workspace;
 use crate::config::{Cost, Env, Fields, Leftovers, Node, Notes};
 use crate::evaluators::{Build, FileDigests, entry};
 use crate::process::Processes;
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
-use agentv_core::{EvaluatorEntry, Score, Suite};
+use agentv_core::{EvaluatorEntry, Score, Suite, WorkspaceSpec};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub(super) struct Scope {
     pub processes: Arc<Processes>,
     /// The suite's evaluators, for cases that name none.
     pub evaluators: Option<Shared>,
+    /// What the suite says of its cases' workspaces.
+    pub workspace: Option<Arc<WorkspaceSpec>>,
     /// Who grades where nobody is named.
     pub default_judge: Arc<[EvaluatorEntry]>,
     /// What a failed grading does, unless the evaluator says otherwise.
@@ -61,10 +64,11 @@ impl Default for Head {
     }
 }
 
-/// What a suite's own keys say, and its list of evaluators, which can only be built once the suite is known.
+/// What a suite's own keys say, and those that can only be read once the suite is known.
 pub(super) struct ReadHead<'t> {
     pub head: Head,
     pub evaluators: Option<&'t Node<'t>>,
+    pub workspace: Option<&'t Node<'t>>,
 }
 
 /// Keys of the head that mean something to people or to other tools.
@@ -88,6 +92,7 @@ impl Head {
         let mut head = Self { dataset: fields.take("dataset"), ..Self::default() };
         let legacy_target: Option<String> = fields.take("target");
         let execution = fields.node("execution");
+        let mut workspace = fields.node("workspace");
         fields.finish(Leftovers::Warn);
         let mut list = None;
         if let Some(node) = execution {
@@ -95,6 +100,7 @@ impl Head {
                 Fields::of(node, "`execution` of the eval file", Cost::Command, notes, env)?;
             head.target = fields.take("target");
             list = fields.node("evaluators");
+            workspace = fields.node("workspace").or(workspace);
             if let Some(score) = fields.take::<f64>("pass_score") {
                 head.pass_score = Score::clamped(score);
                 if !(0.0..=1.0).contains(&score) {
@@ -111,7 +117,7 @@ impl Head {
             fields.finish(Leftovers::Warn);
         }
         head.target = head.target.or(legacy_target);
-        Some(ReadHead { head, evaluators: list })
+        Some(ReadHead { head, evaluators: list, workspace })
     }
 
     pub(super) fn into_suite(self, file: &Path) -> (Suite, Option<String>) {
@@ -141,6 +147,20 @@ impl Scope {
             digests: &self.digests,
             fingerprint,
         }
+    }
+
+    /// Reads what the suite says of workspaces. Where that is wrong, no case can be run as it was meant.
+    pub(super) fn share_workspace(
+        &mut self,
+        node: Option<&Node<'_>>,
+        root: &Node<'_>,
+        notes: &mut Notes,
+    ) {
+        let Some(node) = node else { return };
+        let fields = Fields::of(root, "the eval file", Cost::Command, notes, &self.env);
+        let spec =
+            fields.and_then(|mut fields| workspace::read(node, &mut fields, &self.suite.dir));
+        self.workspace = spec.map(Arc::new);
     }
 
     /// Builds the suite's own evaluators, once the rest of the scope is there.

@@ -81,6 +81,7 @@ impl Desk<'_> {
             env: self.env.clone(),
             processes: Arc::clone(&self.loader.processes),
             evaluators: None,
+            workspace: None,
             default_judge: default_judge(&self.loader.processes, on_error),
             on_error,
             digests: FileDigests::default(),
@@ -121,6 +122,7 @@ impl Desk<'_> {
         let root = yaml::parse(text, notes)?;
         let read = Head::read(&root, &CASES, notes, &self.env)?;
         let (mut scope, target) = self.scope(read.head);
+        scope.share_workspace(read.workspace, &root, notes);
         scope.share_evaluators(read.evaluators, notes);
         let cases = cases(&root, &scope, notes)?;
         note_default_guidelines(&cases, &scope, notes);
@@ -167,9 +169,14 @@ impl Desk<'_> {
             .as_ref()
             .filter(|root| !root.is_null())
             .and_then(|root| Head::read(root, &CASES, &mut own, &self.env));
-        let (head, list) =
-            read.map_or_else(|| (Head::default(), None), |read| (read.head, read.evaluators));
+        let (head, list, workspace) = read.map_or_else(
+            || (Head::default(), None, None),
+            |read| (read.head, read.evaluators, read.workspace),
+        );
         let (mut scope, target) = self.scope(head);
+        if let Some(root) = &root {
+            scope.share_workspace(workspace, root, &mut own);
+        }
         scope.share_evaluators(list, &mut own);
         own.locate(&text, 1);
         notes.absorb(own);

@@ -2,13 +2,13 @@
 
 use super::discover::{TARGETS_FILES, targets_in};
 use super::suite::read_text;
-use super::{Loader, Report, yaml};
+use super::{Loader, Report, workspace, yaml};
 use crate::config::{
     Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
     variable_reference,
 };
 use crate::providers::{Maker, PROVIDERS, ProviderKind};
-use agentv_core::TargetName;
+use agentv_core::{TargetName, WorkspaceSpec};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -29,6 +29,8 @@ pub struct TargetSpec {
     pub judge_target: Option<TargetName>,
     pub workers: Option<NonZeroUsize>,
     pub provider_batching: bool,
+    /// Where its answers are worked out.
+    pub workspace: Option<WorkspaceSpec>,
     /// How to build it.
     pub maker: Option<Maker>,
     /// What stands in the way of using it, though not of using the others: a variable that is not set, a provider that is
@@ -177,6 +179,7 @@ fn target(
     let judge_target = fields.take::<String>("judge_target").map(TargetName::from);
     let workers = workers(&mut fields);
     let provider_batching = fields.take("provider_batching").unwrap_or(false);
+    let workspace = fields.node("workspace");
     let common_is_wrong = fields.failed();
     let rest = rest(&mut fields, node);
 
@@ -188,6 +191,10 @@ fn target(
         }
         None => None,
     };
+    let workspace =
+        workspace.map(|node| read_workspace(node, &rest, &shown, path, (&mut own, env)));
+    // A target without the workspace that it asks for is another target.
+    let maker = maker.filter(|_| workspace.as_ref().is_none_or(Option::is_some));
     own.locate(text, 1);
     let obstacles = notes.absorb_unless(own, |note| OBSTACLES.contains(&note.code));
     if common_is_wrong {
@@ -198,6 +205,7 @@ fn target(
         judge_target,
         workers,
         provider_batching,
+        workspace: workspace.flatten(),
         maker,
         obstacles,
     })
@@ -222,7 +230,7 @@ fn literal_secrets(node: &Node<'_>) -> Vec<Span> {
 }
 
 /// Notes that matter only for a target that is used.
-const OBSTACLES: [&str; 2] = ["config::env", "targets::provider"];
+const OBSTACLES: [&str; 3] = ["config::env", "targets::provider", "workspace::template"];
 
 /// The keys that are the provider's own.
 fn rest<'t>(fields: &mut Fields<'_, 't>, node: &Node<'t>) -> Node<'t> {
@@ -241,6 +249,17 @@ fn read_settings(
     let maker = kind.read(&mut fields);
     fields.finish(kind.leftovers);
     maker
+}
+
+fn read_workspace(
+    node: &Node<'_>,
+    rest: &Node<'_>,
+    shown: &str,
+    path: &Path,
+    (notes, env): (&mut Notes, &Env),
+) -> Option<WorkspaceSpec> {
+    let mut fields = Fields::of(rest, shown, Cost::Command, notes, env)?;
+    workspace::read(node, &mut fields, path.parent().unwrap_or(Path::new("/")))
 }
 
 fn unknown_provider(provider: &str, node: &Node<'_>, shown: &str, notes: &mut Notes) {

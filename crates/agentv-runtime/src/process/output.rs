@@ -74,6 +74,12 @@ impl Captured {
         self.gap.map_or(0, |(_, dropped)| dropped)
     }
 
+    /// The first bytes, no more than so many; fewer if those after them were dropped.
+    pub fn start(&self, bytes: usize) -> &[u8] {
+        let known = self.gap.map_or(self.bytes.len(), |(at, _)| at);
+        &self.bytes[..known.min(bytes)]
+    }
+
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -162,6 +168,7 @@ mod tests {
         assert_eq!(output.dropped(), 6);
         assert_eq!(output.text_lossy(), "abc\n… 6 bytes left out …\njkl");
         assert_eq!(output.tail(2), "kl");
+        assert_eq!((output.start(9), output.start(2)), (&b"abc"[..], &b"ab"[..]));
     }
 
     #[test]

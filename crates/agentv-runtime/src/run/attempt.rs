@@ -1,34 +1,41 @@
-//! Asks, and asks again when the answer took too long. Each attempt has its own deadline.
+//! Asks, and asks again when the answer took too long. Each attempt has its own deadline and its own workspace.
 
 use super::case::CaseContext;
+use super::workspace::{self, Unready};
 use crate::deadline;
-use agentv_core::{CallContext, ProviderError, Request, Response};
+use crate::workspace::Workspace;
+use agentv_core::{CallContext, EvalCase, ProviderError, Request, Response};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// What came of asking.
 pub(super) struct Answer {
     pub outcome: Result<Response, ProviderError>,
-    /// How long the last attempt took.
+    /// How long the last attempt took, without the making of its workspace.
     pub wall: Duration,
+    /// Where the last attempt was made.
+    pub workspace: Option<Workspace>,
 }
 
 /// Asks until there is an answer or an error that is worth no other attempt.
 pub(super) async fn ask(
+    case: &EvalCase,
     request: &mut Request,
     answered: Option<Response>,
     cx: &CaseContext<'_>,
 ) -> Answer {
     if let Some(response) = answered {
-        return Answer { outcome: Ok(response), wall: Duration::ZERO };
+        return Answer { outcome: Ok(response), wall: Duration::ZERO, workspace: None };
     }
     loop {
-        let started = Instant::now();
-        let outcome = once(request, cx).await;
-        let again = matches!(&outcome, Err(error) if error.is_timeout())
+        let answer = once(case, request, cx).await;
+        let again = matches!(&answer.outcome, Err(error) if error.is_timeout())
             && request.attempt < cx.settings.max_retries;
         if !again || cx.cancel.is_cancelled() {
-            return Answer { outcome, wall: started.elapsed() };
+            return answer;
+        }
+        if let Some(workspace) = answer.workspace {
+            workspace.remove().await;
         }
         request.attempt += 1;
         cx.log.verbose(|| {
@@ -37,7 +44,21 @@ pub(super) async fn ask(
     }
 }
 
-async fn once(request: &Request, cx: &CaseContext<'_>) -> Result<Response, ProviderError> {
+async fn once(case: &EvalCase, request: &mut Request, cx: &CaseContext<'_>) -> Answer {
+    let workspace = match workspace::make(case, cx).await {
+        Ok(workspace) => workspace,
+        Err(unready) => {
+            let Unready { error, workspace } = *unready;
+            return Answer { outcome: Err(error), wall: Duration::ZERO, workspace };
+        }
+    };
+    request.workspace = workspace.as_ref().map(|workspace| workspace.path().to_owned());
+    let started = Instant::now();
+    let outcome = call(request, cx).await;
+    Answer { outcome, wall: started.elapsed(), workspace }
+}
+
+async fn call(request: &Request, cx: &CaseContext<'_>) -> Result<Response, ProviderError> {
     let call =
         CallContext::new(cx.cancel.child_token(), cx.settings.agent_timeout, Arc::clone(cx.log));
     let provider = &*cx.target.provider;

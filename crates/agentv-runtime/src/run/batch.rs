@@ -2,6 +2,7 @@
 
 use super::RunSettings;
 use super::lane::Lane;
+use super::workspace;
 use crate::deadline;
 use crate::load::SourceError;
 use agentv_core::{CallContext, Log, Response, prompt};
@@ -31,12 +32,28 @@ pub(super) async fn ask(
         return Ok(Answers::new());
     };
     let (mut ordinals, mut requests) = (Vec::new(), Vec::new());
+    let mut left_out = 0_usize;
     for case in lane.suite.cases.open()? {
         let case = case?;
-        if lane.takes.takes(&case) {
-            ordinals.push(case.ordinal);
-            requests.push(prompt::build(&case, target.provider.info().prompt_mode));
+        if !lane.takes.takes(&case) {
+            continue;
         }
+        // One command cannot run in many directories.
+        if workspace::is_wanted(&case, target.workspace.as_ref()) {
+            left_out += 1;
+            continue;
+        }
+        ordinals.push(case.ordinal);
+        requests.push(prompt::build(&case, target.provider.info().prompt_mode));
+    }
+    if left_out > 0 {
+        log.warn(format!(
+            "{}: `provider_batching` is set, but {left_out} case(s) with a workspace are asked one by one",
+            target.label
+        ));
+    }
+    if requests.is_empty() {
+        return Ok(Answers::new());
     }
     let call = CallContext::new(cancel.child_token(), settings.agent_timeout, Arc::clone(log));
     let asking = async {

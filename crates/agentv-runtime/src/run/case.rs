@@ -1,10 +1,13 @@
 //! One case, prompt to record.
 
+use super::attempt::{self, Answer};
 use super::lane::LaneTarget;
-use super::{RunSettings, attempt};
+use super::{RunSettings, workspace};
+use crate::workspace::Workspace;
 use agentv_core::record::{self, Asked, Graded};
 use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, prompt};
 use agentv_wire::ResultRecord;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
@@ -18,24 +21,48 @@ pub(super) struct CaseContext<'a> {
     pub log: &'a Arc<dyn Log>,
 }
 
-/// Asks, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only if the run was stopped
-/// meanwhile: half a case is no result. `answered` is what a batch call brought for this case.
+/// Asks, looks at what was changed, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only
+/// if the run was stopped meanwhile: half a case is no result. `answered` is what a batch call brought for this case.
 pub(super) async fn run_case(
     case: &EvalCase,
     answered: Option<Response>,
     cx: &CaseContext<'_>,
 ) -> Option<ResultRecord> {
     let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
-    let answer = attempt::ask(&mut request, answered, cx).await;
-    let response = match answer.outcome {
-        Ok(response) => response,
-        Err(_) if cx.cancel.is_cancelled() => return None,
-        Err(error) => {
-            return Some(record::failed(case, asked(request, cx.target), &error, timestamp()));
-        }
+    let Answer { outcome, wall, workspace } = attempt::ask(case, &mut request, answered, cx).await;
+    let (outcome, file_changes) = match workspace::changes(workspace.as_ref(), cx).await {
+        Ok(changes) => (outcome, changes),
+        Err(error) => (outcome.and(Err(error)), None),
     };
-    let candidate = Candidate::new(response, answer.wall, &case.suite.exploration_tools);
+    let mut record = match outcome {
+        Ok(response) => {
+            let candidate = Candidate {
+                file_changes,
+                workspace: workspace.as_ref().and_then(Workspace::dir).map(Path::to_owned),
+                ..Candidate::new(response, wall, &case.suite.exploration_tools)
+            };
+            grade(case, request, candidate, cx).await
+        }
+        Err(error) => ResultRecord {
+            file_changes: file_changes.map(record::excerpt),
+            ..record::failed(case, asked(request, cx.target), &error, timestamp())
+        },
+    };
+    if cx.cancel.is_cancelled() {
+        return None;
+    }
+    if let Some(workspace) = workspace {
+        workspace::settle(workspace, &mut record).await;
+    }
+    Some(record)
+}
 
+async fn grade(
+    case: &EvalCase,
+    request: Request,
+    candidate: Candidate,
+    cx: &CaseContext<'_>,
+) -> ResultRecord {
     let call = CallContext::new(cx.cancel.clone(), cx.settings.agent_timeout, Arc::clone(cx.log));
     let look = EvalContext {
         case,
@@ -49,10 +76,7 @@ pub(super) async fn run_case(
         let outcome = entry.evaluator.evaluate(&look).await;
         graded.push(Graded { entry, outcome });
     }
-    if cx.cancel.is_cancelled() {
-        return None;
-    }
-    Some(record::graded(case, asked(request, cx.target), candidate, graded, timestamp()))
+    record::graded(case, asked(request, cx.target), candidate, graded, timestamp())
 }
 
 /// What a record says of the question.

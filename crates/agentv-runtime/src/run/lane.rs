@@ -2,7 +2,8 @@
 
 use crate::load::LoadedSuite;
 use crate::target::JudgeTargets;
-use agentv_core::{EvalCase, Provider, TargetName};
+use crate::workspace::Workshop;
+use agentv_core::{EvalCase, Provider, TargetName, WorkspaceSpec};
 use std::sync::Arc;
 
 /// The cases of one eval file that one target answers.
@@ -28,6 +29,10 @@ pub struct LaneTarget {
     /// Whether all cases go out in one call, if the provider can.
     pub batching: bool,
     pub judges: JudgeTargets,
+    /// What the target says of workspaces.
+    pub workspace: Option<WorkspaceSpec>,
+    /// Who makes them; `None` in a dry run, which runs nothing.
+    pub workshop: Option<Workshop>,
 }
 
 /// Which cases of the file are meant.

@@ -10,6 +10,7 @@ mod outputs;
 mod plan;
 mod pool;
 mod tally;
+mod workspace;
 
 pub use dispatcher::{Ended, Outcome, Run, run};
 pub use lane::{Lane, LaneTarget, Takes};

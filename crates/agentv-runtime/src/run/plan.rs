@@ -4,8 +4,10 @@ use super::lane::{Lane, LaneTarget, Takes};
 use super::pool::Pool;
 use crate::config::{Note, Notes, suggestion};
 use crate::load::LoadedSuite;
+use crate::providers::Deps;
 use crate::providers::mock::{DryRunDelay, Mock};
 use crate::target::{Judge, JudgeTargets, TargetBook};
+use crate::workspace::Workshop;
 use agentv_core::{NamedProvider, Provider, TargetName};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -118,6 +120,8 @@ fn lane_target(
             provider,
             batching: false,
             judges: JudgeTargets { book: Arc::clone(book), judge: Judge::StandIn(judge) },
+            workspace: None,
+            workshop: None,
         });
     }
     let provider = book.provider(name).map_err(|_| spec.obstacles.clone())?;
@@ -131,7 +135,14 @@ fn lane_target(
         provider,
         batching: spec.provider_batching,
         judges: JudgeTargets { book: Arc::clone(book), judge },
+        workspace: spec.workspace.clone(),
+        workshop: Some(workshop(book.deps())),
     })
+}
+
+fn workshop(deps: &Deps) -> Workshop {
+    let Deps { eval_dir, env, processes, .. } = deps;
+    Workshop { eval_dir: eval_dir.clone(), env: env.clone(), processes: Arc::clone(processes) }
 }
 
 fn unknown(name: &TargetName, suite: &LoadedSuite, book: &TargetBook, notes: &mut Vec<Note>) {

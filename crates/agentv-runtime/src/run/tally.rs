@@ -20,6 +20,9 @@ pub struct Tally {
     pub top: Vec<Placed>,
     /// The worst cases in the same order, so the worst is last.
     pub bottom: Vec<Placed>,
+    /// How many workspaces were kept, and where the first of them are.
+    pub kept: usize,
+    pub kept_paths: Vec<(String, String)>,
     /// The lowest score of any case.
     pub lowest: Option<f64>,
 }
@@ -43,6 +46,8 @@ pub struct Placed {
 
 /// How many error texts are kept.
 const ERROR_TEXTS: usize = 100;
+/// How many paths of workspaces are kept.
+const KEPT_PATHS: usize = 5;
 /// How many of the best and of the worst are kept.
 const EXTREMES: usize = 3;
 
@@ -63,6 +68,12 @@ impl Tally {
             target.errors += 1;
             if self.error_texts.len() < ERROR_TEXTS {
                 self.error_texts.push((record.eval_id.clone(), error.clone()));
+            }
+        }
+        if let Some(workspace) = &record.workspace {
+            self.kept += 1;
+            if self.kept_paths.len() < KEPT_PATHS {
+                self.kept_paths.push((record.eval_id.clone(), workspace.clone()));
             }
         }
         self.judge_errors += judge_errors(record);

@@ -40,6 +40,11 @@ impl TargetBook {
         Arc::new(Self { file, deps, built: Mutex::default(), limits })
     }
 
+    /// What every provider is given, but for its name.
+    pub fn deps(&self) -> &Deps {
+        &self.deps
+    }
+
     /// The provider of a target; one instance for all who ask.
     pub fn provider(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,6 +4,10 @@
  * What an event is about.
  */
 export type TraceEventType = "model_step" | "tool_call" | "tool_result" | "message" | "error";
+/**
+ * What became of a file.
+ */
+export type FileStatus = "added" | "modified" | "deleted" | "renamed";
 
 /**
  * The whole of a judge's input: one JSON object, then the end of the file.
@@ -50,6 +54,22 @@ export interface CodeJudgePayload {
   providerMetadata?: {
     [k: string]: unknown;
   };
+  /**
+   * What the agent changed in its workspace, as a unified diff; `""` if it changed nothing. Absent where there is none.
+   */
+  fileChanges?: string | null;
+  /**
+   * The diff was longer than 1 MiB and ends early, after a whole line.
+   */
+  fileChangesTruncated?: boolean;
+  /**
+   * The files that `fileChanges` is about, at most 1000. Absent where there is no workspace.
+   */
+  changedFiles?: FileChange[] | null;
+  /**
+   * The agent's workspace, absolute. It is there until the case is graded, and a judge may run programs in it.
+   */
+  workspacePath?: string | null;
   /**
    * The keys of the evaluator that AgentV does not know, as written.
    */
@@ -175,6 +195,32 @@ export interface ExecutionMetrics {
    */
   avgToolDurationMs?: number | null;
 }
+/**
+ * One file that is not what it was.
+ */
+export interface FileChange {
+  /**
+   * From the workspace, with `/` between its parts.
+   */
+  path: string;
+  status: FileStatus;
+  /**
+   * Where a renamed file was before.
+   */
+  oldPath?: string | null;
+  /**
+   * Its contents are no text, so the diff only names it.
+   */
+  binary?: boolean;
+  /**
+   * Lines.
+   */
+  additions: number;
+  /**
+   * Lines.
+   */
+  deletions: number;
+}
 
 /**
  * What a judge prints: one JSON object and nothing else.
@@ -212,6 +258,10 @@ export const WIRE_KEYS = {
     candidate_trace_summary: ["candidateTraceSummary", "TraceSummary"],
     execution_metrics: ["executionMetrics", "ExecutionMetrics"],
     provider_metadata: ["providerMetadata"],
+    file_changes: ["fileChanges"],
+    file_changes_truncated: ["fileChangesTruncated"],
+    changed_files: ["changedFiles", "FileChange"],
+    workspace_path: ["workspacePath"],
     config: ["config"],
   },
   OutputMessage: {
@@ -264,6 +314,14 @@ export const WIRE_KEYS = {
     exploration_ratio: ["explorationRatio"],
     tokens_per_tool: ["tokensPerTool"],
     avg_tool_duration_ms: ["avgToolDurationMs"],
+  },
+  FileChange: {
+    path: ["path"],
+    status: ["status"],
+    old_path: ["oldPath"],
+    binary: ["binary"],
+    additions: ["additions"],
+    deletions: ["deletions"],
   },
   CodeJudgeOutput: {
     score: ["score"],

@@ -13,6 +13,8 @@ test("every key of the schema is in camelCase", () => {
   assert.equal(payload.expectedMessages[0]?.toolCalls?.[0]?.tool, "look_up");
   assert.deepEqual(payload.traceSummary?.tokenUsage, { input: 10, output: 2 });
   assert.deepEqual(payload.executionMetrics, { costUsd: 0.5, avgToolDurationMs: 12 });
+  assert.deepEqual(payload.changedFiles?.[0]?.oldPath, "old_name.py");
+  assert.equal(payload.workspacePath, "/tmp/agentv-one-abc/workspace");
   assert.equal(payload.candidateTraceSummary, null);
 });
 

@@ -147,6 +147,7 @@ fn case(dir: &Path) -> EvalCase {
         evaluators_given: true,
         target: None,
         tags: Vec::new(),
+        workspace: None,
         fingerprint: Fingerprint([0; 32]),
     }
 }

@@ -16,6 +16,7 @@ pub(super) const MAX_ASKS: u64 = 3;
 #[derive(Debug, Clone, JsonSchema)]
 pub struct LlmJudgeConfig {
     /// A file with the template, the template itself, or `{script: [program, …], config: {…}}` whose output is the template.
+    /// `{{ file_changes }}` in it is what an agent changed in its workspace.
     pub prompt: Option<serde_json::Value>,
     /// Items to check one by one, instead of a prompt: texts, or `{id, expected_outcome, weight, required}`; with
     /// `score_ranges: [{score_range: [0, 3], expected_outcome}, …]` an item is scored from 0 to 10.

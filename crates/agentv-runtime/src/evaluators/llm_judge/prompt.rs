@@ -164,6 +164,11 @@ impl Prompt {
             }
         };
         let mut prompt = template::render(&template, |name| variable(name, cx));
+        // Whoever brings a prompt decides what is in it; the default one shows all there is to judge.
+        if matches!(self.source, Source::Default) && cx.candidate.file_changes.is_some() {
+            prompt.push_str("\n\n[[ ## file_changes ## ]]\n");
+            prompt.push_str(&file_changes(cx));
+        }
         if self.include_trace && !template::asks_for(&template, "trace_summary") {
             prompt.push_str("\n\n[[ ## trace_summary ## ]]\n");
             prompt.push_str(&trace_summary(cx));
@@ -218,8 +223,23 @@ pub(super) fn variable<'c>(name: &str, cx: &EvalContext<'c>) -> Option<Cow<'c, s
         "expected_messages" => pretty(&case.expected_messages),
         "output_messages" => pretty(candidate.messages.as_deref().unwrap_or_default()),
         "trace_summary" => trace_summary(cx).into(),
+        "file_changes" => file_changes(cx),
         _ => return None,
     })
+}
+
+/// What the candidate changed in its workspace. It stays a valid prompt when there is none.
+fn file_changes<'c>(cx: &EvalContext<'c>) -> Cow<'c, str> {
+    let Some(changes) = &cx.candidate.file_changes else { return "No workspace.".into() };
+    let diff = changes.diff.trim_end();
+    match (diff.is_empty(), changes.diff_truncated) {
+        (true, false) => "No file was changed.".into(),
+        (false, false) => diff.into(),
+        (_, true) => {
+            let files = changes.files.len() as u64 + changes.files_omitted;
+            format!("{diff}\n… the diff of {files} files is cut off here").into()
+        }
+    }
 }
 
 /// What the candidate did. It stays a valid prompt when nothing is known.

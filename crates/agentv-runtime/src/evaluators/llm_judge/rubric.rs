@@ -177,6 +177,9 @@ impl Rubrics {
                 section(&mut prompt, name, &value);
             }
         }
+        if cx.candidate.file_changes.is_some() {
+            section(&mut prompt, "file_changes", &variable("file_changes", cx).unwrap_or_default());
+        }
         section(&mut prompt, "rubrics", &self.listed());
         prompt
     }

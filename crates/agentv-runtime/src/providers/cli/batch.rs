@@ -19,7 +19,7 @@ impl BatchProvider for Cli {
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
         self.prepare(cx).await?;
-        let cwd = self.cwd();
+        let cwd = self.cwd(None);
         let call = Call {
             template: &self.settings.command_template,
             values: Values { files: all_files(requests), ..Values::without_question("batch") },

@@ -76,7 +76,7 @@ impl FromSettings for Cli {
 impl Provider for Cli {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         self.prepare(cx).await?;
-        let cwd = self.cwd();
+        let cwd = self.cwd(request.workspace.as_deref());
         let answer = self
             .ask(
                 Call {
@@ -112,9 +112,13 @@ impl Provider for Cli {
 }
 
 impl Cli {
-    /// Where the command runs.
-    fn cwd(&self) -> PathBuf {
-        self.resolve(self.settings.cwd.as_deref())
+    /// Where the command runs. A workspace takes the place of the eval file's directory.
+    fn cwd(&self, workspace: Option<&Path>) -> PathBuf {
+        match (workspace, self.settings.cwd.as_deref()) {
+            (Some(workspace), Some(dir)) => workspace.join(dir),
+            (Some(workspace), None) => workspace.to_owned(),
+            (None, dir) => self.resolve(dir),
+        }
     }
 
     /// A directory, which is the eval file's or relative to it.

@@ -22,7 +22,8 @@ pub struct CliSettings {
     /// called `attachments_format`. Without it: `{path}`.
     #[schemars(with = "Option<String>")]
     pub files_format: FilesFormat,
-    /// Where the command runs; relative to the eval file's directory, which is the default.
+    /// Where the command runs; relative to the workspace if there is one, else to the eval file's directory. Without it:
+    /// that directory itself.
     pub cwd: Option<String>,
     /// After this many seconds the command and all that it started are ended. Without it there is no limit.
     #[schemars(with = "Option<f64>")]

@@ -1,0 +1,139 @@
+//! Git as a tool for comparing: it reads no configuration of the user's, the system's or the workspace's, and runs nothing.
+
+use super::WorkspaceError;
+use crate::config::Env;
+use crate::process::{Command, Gentle, Output, Processes, RunError, Stdin};
+use agentv_core::CallContext;
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+/// How long one command may take.
+const LIMIT: Duration = Duration::from_mins(10);
+/// How much of what Git says goes into an error.
+const SAID_CHARS: usize = 500;
+
+/// The settings of a baseline. No line is there by chance: nothing is converted or guessed, nothing runs in the background,
+/// no name is refused for the sake of other systems, nothing is synced to disk, and what is large is not read line by line.
+pub(super) const CONFIG: &str = "\
+[core]
+\trepositoryformatversion = 0
+\tbare = false
+\tautocrlf = false
+\tsafecrlf = false
+\tfileMode = true
+\tsymlinks = true
+\tignoreCase = false
+\tprotectHFS = false
+\tprotectNTFS = false
+\tquotePath = false
+\thooksPath = /dev/null
+\tattributesFile = /dev/null
+\texcludesFile = /dev/null
+\tfsmonitor = false
+\tuntrackedCache = false
+\tfsync = none
+\tlooseCompression = 0
+\tbigFileThreshold = 16m
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+";
+
+/// These win over every `.gitattributes` in the workspace: a file is compared as it is, and is text if it looks like text,
+/// so that no agent can hide what it wrote.
+pub(super) const ATTRIBUTES: &str = "* -text !eol -filter -ident !working-tree-encoding !diff\n";
+
+/// How Git is run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Git<'a> {
+    pub env: &'a Env,
+    pub processes: &'a Processes,
+    pub call: &'a CallContext,
+}
+
+/// One command.
+#[derive(Debug)]
+pub(super) struct Order<'a> {
+    /// Where the baseline is.
+    pub git_dir: &'a Path,
+    /// What is compared with it.
+    pub work_tree: Option<&'a Path>,
+    pub args: &'a [&'a str],
+    pub stdin: Vec<u8>,
+    pub output_cap: usize,
+}
+
+impl Git<'_> {
+    /// Runs a command to its end, whatever that is.
+    pub(super) async fn run(&self, order: Order<'_>) -> Result<Output, WorkspaceError> {
+        let Order { git_dir, work_tree, args, stdin, output_cap } = order;
+        let places = [("--git-dir=", Some(git_dir)), ("--work-tree=", work_tree)];
+        let mut argv: Vec<OsString> = vec!["git".into()];
+        for (flag, path) in places.into_iter().filter_map(|(flag, path)| Some((flag, path?))) {
+            let mut flag = OsString::from(flag);
+            flag.push(path);
+            argv.push(flag);
+        }
+        argv.extend(args.iter().map(OsString::from));
+        let inherited = self.env.inherited().filter(|name| name.starts_with("GIT_"));
+        let command = Command {
+            argv,
+            // Not the workspace, which may be gone.
+            cwd: git_dir.to_owned(),
+            env: surroundings(git_dir),
+            unset: inherited.map(str::to_owned).collect(),
+            stdin: if stdin.is_empty() { Stdin::Nothing } else { Stdin::Bytes(stdin) },
+            time_limit: Some(LIMIT),
+            output_cap,
+            gentle: Gentle::Kill,
+        };
+        self.processes.run(command, &self.call.cancel).await.map_err(|error| match error {
+            RunError::Cancelled => WorkspaceError::Cancelled,
+            RunError::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                WorkspaceError::NoGit
+            }
+            RunError::Spawn { source, .. } => failed(args, source.to_string()),
+            RunError::TimedOut { .. } => failed(args, error.to_string()),
+        })
+    }
+
+    /// Runs a command that must end well, and gives all that it printed.
+    pub(super) async fn ask(&self, order: Order<'_>) -> Result<Vec<u8>, WorkspaceError> {
+        let args = order.args;
+        let output = well(args, self.run(order).await?)?;
+        let whole = output.stdout.bytes_if_whole().map(<[u8]>::to_vec);
+        whole.ok_or_else(|| failed(args, "has more to say than can be kept".to_owned()))
+    }
+}
+
+/// The output of a command that ended well.
+pub(super) fn well(args: &[&str], output: Output) -> Result<Output, WorkspaceError> {
+    if output.ended.is_success() {
+        return Ok(output);
+    }
+    let said = output.stderr.tail(SAID_CHARS);
+    Err(failed(args, format!("ended with {}: {said}", output.ended)))
+}
+
+fn failed(args: &[&str], how: String) -> WorkspaceError {
+    WorkspaceError::Git { command: args.first().copied().unwrap_or_default().to_owned(), how }
+}
+
+/// `HOME` is for a Git that does not know `GIT_CONFIG_GLOBAL` yet.
+fn surroundings(git_dir: &Path) -> Vec<(String, String)> {
+    let home = git_dir.to_string_lossy().into_owned();
+    let pairs = [
+        ("HOME", home.as_str()),
+        ("XDG_CONFIG_HOME", home.as_str()),
+        ("GIT_CONFIG_GLOBAL", "/dev/null"),
+        ("GIT_CONFIG_NOSYSTEM", "1"),
+        ("GIT_ATTR_NOSYSTEM", "1"),
+        ("GIT_LITERAL_PATHSPECS", "1"),
+        ("GIT_TERMINAL_PROMPT", "0"),
+        ("LC_ALL", "C"),
+    ];
+    pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}

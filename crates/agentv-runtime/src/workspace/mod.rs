@@ -1,0 +1,180 @@
+//! The directory that an agent works in: a copy of a template, made for one attempt, and what the agent changed in it.
+//!
+//! ```text
+//! template ─copy─► workspace ─setup─► baseline ─agent─► changes ─judges─► kept or removed
+//! ```
+//!
+//! It lies in the system's directory for temporary files and not inside of the user's repository: an agent that commits
+//! where there is no repository of its own would otherwise commit to the user's, and would read instructions from above.
+//! The baseline is a Git directory that lies elsewhere, so the agent may have a repository, make one, or commit as it
+//! likes: only the files count. Git reads no configuration of the user's or of the workspace's, and runs no program.
+
+mod baseline;
+mod copy;
+mod diff;
+mod git;
+mod scratch;
+mod setup;
+
+use crate::config::Env;
+use crate::process::Processes;
+use agentv_core::id::file_name;
+use agentv_core::workspace::Keep;
+use agentv_core::{CallContext, WorkspaceSpec};
+use agentv_wire::FileChanges;
+use baseline::Baseline;
+use git::Git;
+use scratch::Scratch;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Makes workspaces.
+#[derive(Debug, Clone)]
+pub struct Workshop {
+    /// The directory of the eval file.
+    pub eval_dir: PathBuf,
+    /// The environment that setup commands get.
+    pub env: Env,
+    pub processes: Arc<Processes>,
+}
+
+/// A directory for one attempt. It is removed when this is dropped, unless it is kept.
+#[derive(Debug)]
+pub struct Workspace {
+    /// Holds the workspace and nothing else, so that an agent which moves or removes its directory stays among its own.
+    scratch: Scratch,
+    path: PathBuf,
+    /// What the agent found; `None` until the setup is over.
+    baseline: Option<Baseline>,
+    keep: Keep,
+}
+
+/// Why there is no workspace, or nothing can be said of one.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    #[error("there is no place for a workspace: {0}")]
+    Place(io::Error),
+    #[error("the template `{}` holds the directory for temporary files, `{}`, which cannot be copied into itself; choose a smaller template, or set `TMPDIR`", template.display(), temp.display())]
+    HoldsItself { template: PathBuf, temp: PathBuf },
+    #[error("the template cannot be copied: `{}`: {source}", path.display())]
+    Copy { path: PathBuf, source: io::Error },
+    #[error("the setup of the workspace failed: `{command}` {how}")]
+    Setup { command: String, how: String },
+    #[error(
+        "a workspace needs the program `git`, which was not found; install it, or put it in `PATH`"
+    )]
+    NoGit,
+    #[error("the workspace cannot be compared: `git {command}` {how}")]
+    Git { command: String, how: String },
+    #[error("the run was stopped")]
+    Cancelled,
+}
+
+impl Workshop {
+    /// A copy of the template, not set up yet. `name` shows in the directory's name.
+    pub async fn copy(
+        &self,
+        spec: &WorkspaceSpec,
+        name: &str,
+        call: &CallContext,
+    ) -> Result<Workspace, WorkspaceError> {
+        let (template, cancel) = (spec.template.clone(), call.cancel.clone());
+        let prefix = format!("agentv-{}-", file_name(name));
+        // The directory is owned by whoever copies: if nobody waits any more, it is removed when the copying ends.
+        let copied = blocking(move || {
+            let scratch = Scratch::new(&prefix).map_err(WorkspaceError::Place)?;
+            let path = scratch.path().join("workspace");
+            let odd = copy::tree(template.as_deref(), &path, &cancel)?;
+            Ok((scratch, path, odd))
+        });
+        let (scratch, path, odd) = copied.await?;
+        for file in odd {
+            let file = file.display();
+            call.log.warn(format!(
+                "`{file}` of the template is no file, directory or link: not copied"
+            ));
+        }
+        Ok(Workspace { scratch, path, baseline: None, keep: spec.keep.unwrap_or_default() })
+    }
+
+    /// Runs the setup, each command within the limit, and takes the baseline.
+    pub async fn prepare(
+        &self,
+        workspace: &mut Workspace,
+        spec: &WorkspaceSpec,
+        limit: Option<Duration>,
+        call: &CallContext,
+    ) -> Result<(), WorkspaceError> {
+        for command in spec.setup.iter().flatten() {
+            setup::run(self, command, &workspace.path, limit, call).await?;
+        }
+        let dir = blocking(|| Scratch::new("agentv-baseline-").map_err(WorkspaceError::Place));
+        workspace.baseline =
+            Some(Baseline::take(dir.await?, &self.git(call), &workspace.path).await?);
+        Ok(())
+    }
+
+    /// What has changed since the baseline was taken; `None` if there is none.
+    pub async fn changes(
+        &self,
+        workspace: &Workspace,
+        call: &CallContext,
+    ) -> Result<Option<FileChanges>, WorkspaceError> {
+        let Some(baseline) = &workspace.baseline else { return Ok(None) };
+        let found = workspace.dir();
+        if found.is_none() {
+            let path = workspace.path.display();
+            call.log.warn(format!(
+                "the workspace `{path}` is no directory any more: its files count as deleted"
+            ));
+        }
+        baseline.changes(&self.git(call), found).await.map(Some)
+    }
+
+    fn git<'a>(&'a self, call: &'a CallContext) -> Git<'a> {
+        Git { env: &self.env, processes: &self.processes, call }
+    }
+}
+
+impl Workspace {
+    /// Where the agent works.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The same, if it is still a directory: an agent may have removed it, or put a link in its place, which nobody follows.
+    pub fn dir(&self) -> Option<&Path> {
+        self.path.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(&*self.path)
+    }
+
+    /// Which cases' workspaces stay.
+    pub fn keeps(&self) -> Keep {
+        self.keep
+    }
+
+    /// Leaves it where it is.
+    pub fn keep(self) -> PathBuf {
+        self.scratch.keep();
+        self.path
+    }
+
+    /// Removes it, without holding up others as a drop would.
+    pub async fn remove(self) {
+        // There is nobody to tell about a directory that cannot be removed; the name says whose it is.
+        let _ = blocking(move || {
+            drop(self);
+            Ok(())
+        })
+        .await;
+    }
+}
+
+/// Work on files, on a thread that may wait.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WorkspaceError> + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    let ended = tokio::task::spawn_blocking(work).await;
+    ended.unwrap_or_else(|error| Err(WorkspaceError::Place(io::Error::other(error))))
+}
