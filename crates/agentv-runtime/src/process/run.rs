@@ -52,6 +52,11 @@ impl Processes {
         Arc::new(Self { run_id, calls: AtomicU64::new(0), turn: Arc::default() })
     }
 
+    /// The run that children belong to.
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
     /// Runs a program to its end. Whatever way this ends, by a drop too, nothing that the program started is left.
     pub async fn run(
         &self,
@@ -69,13 +74,33 @@ impl Processes {
         watch: Option<Watch>,
         cancel: &CancellationToken,
     ) -> Result<Output, RunError> {
+        self.run_to_end(command, watch, Leftovers::Ended, cancel).await
+    }
+
+    /// Runs a program that hands over to an application of the user's, such as an editor, and starts that if need be. If the
+    /// program comes to its own end, what it started is left alone, then and at the end of the run.
+    pub async fn hand_over(
+        &self,
+        command: Command,
+        cancel: &CancellationToken,
+    ) -> Result<Output, RunError> {
+        self.run_to_end(command, None, Leftovers::LeftToUser, cancel).await
+    }
+
+    async fn run_to_end(
+        &self,
+        command: Command,
+        watch: Option<Watch>,
+        leftovers: Leftovers,
+        cancel: &CancellationToken,
+    ) -> Result<Output, RunError> {
         if cancel.is_cancelled() {
             return Err(RunError::Cancelled);
         }
         let started = Instant::now();
         let (time_limit, program) = (command.time_limit, command.program());
         let failed = |source| RunError::Spawn { program: program.clone(), source };
-        let mut running = self.start(command, watch.as_ref()).map_err(failed)?;
+        let mut running = self.start(command, watch.as_ref(), leftovers).map_err(failed)?;
         // The limits come first: a child that never stops printing would use up the task's turn before they are asked.
         let outcome = tokio::select! {
             biased;
@@ -121,10 +146,19 @@ impl Processes {
         tree::end_run(&self.run_id, &self.turn);
     }
 
-    fn start(&self, command: Command, watch: Option<&Watch>) -> io::Result<Running> {
+    fn start(
+        &self,
+        command: Command,
+        watch: Option<&Watch>,
+        leftovers: Leftovers,
+    ) -> io::Result<Running> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let call_id = format!("{}.{call}", self.run_id);
-        let mut child = command.spawn(&self.run_id, &call_id)?;
+        let run_id = match leftovers {
+            Leftovers::Ended => &self.run_id,
+            Leftovers::LeftToUser => NO_RUN,
+        };
+        let mut child = command.spawn(run_id, &call_id)?;
         let leader = child.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()));
         // Only a child that was waited for has no pid.
         let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
@@ -133,6 +167,7 @@ impl Processes {
             child,
             tree: Tree::new(leader, &call_id, Arc::clone(&self.turn)),
             gentle: command.gentle,
+            leftovers,
             is_over: false,
         })
     }
@@ -176,8 +211,19 @@ struct Running {
     pipes: Pipes,
     tree: Tree,
     gentle: Gentle,
+    leftovers: Leftovers,
     is_over: bool,
 }
+
+/// What becomes of children that a program leaves behind at its own end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Leftovers {
+    Ended,
+    LeftToUser,
+}
+
+/// The run id of what is left to the user: some value, so that the end of our run passes over it, and no run's.
+const NO_RUN: &str = "none";
 
 impl Running {
     /// Waits for the leader while the pipes are pumped. May be called again after it was dropped half-way or has returned.
@@ -196,7 +242,7 @@ impl Running {
     async fn settle(&mut self) {
         // Children may still be writing what they read from the leader, as `tee` in `cmd > >(tee log)`: they get a moment.
         self.pipes.drain(PIPE_GRACE).await;
-        if self.tree.has_leftovers() {
+        if self.leftovers == Leftovers::Ended && self.tree.has_leftovers() {
             self.tree.end().await;
             self.pipes.drain(PIPE_GRACE).await;
         }

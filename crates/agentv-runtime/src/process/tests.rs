@@ -284,6 +284,38 @@ async fn descendants_of_an_orphan_go_with_it() {
     check_gone(&pids(&dir));
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn an_application_that_was_handed_over_to_stays() {
+    become_subreaper().unwrap();
+    let (dir, processes) = (dir(), processes());
+    // As `code` starts VS Code: in a session of its own.
+    let script = "setsid sh -c 'echo $$ > pids; exec sleep 300' >/dev/null 2>&1 & \
+        while ! [ -s pids ]; do sleep 0.01; done; echo opened";
+    let output = processes.hand_over(sh(script, &dir), &CancellationToken::new()).await.unwrap();
+    assert_eq!(output.stdout.text_lossy(), "opened\n");
+    processes.run(sh("true", &dir), &CancellationToken::new()).await.unwrap();
+    processes.end_leftovers();
+    let application = pids(&dir);
+    assert!(is_there(application[0]));
+    run(sh(format!("kill -9 {}", application[0]), &dir)).await.unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_hands_over_for_too_long_is_ended_with_all_that_it_started() {
+    let dir = dir();
+    let script = "setsid sh -c 'echo $$ > pids; exec sleep 300' >/dev/null 2>&1 & wait";
+    let (processes, cancel) = (processes(), CancellationToken::new());
+    let (ended, pids) = tokio::join!(processes.hand_over(sh(script, &dir), &cancel), async {
+        let pids = until_pids(&dir, 1).await;
+        cancel.cancel();
+        pids
+    });
+    assert!(matches!(ended, Err(RunError::Cancelled)), "{ended:?}");
+    check_gone(&pids);
+}
+
 /// The pids of what carries this call's or run's `NAME=value`.
 #[cfg(target_os = "linux")]
 fn carriers(entry: &str) -> Vec<i32> {
