@@ -5,6 +5,7 @@ use agentv_wire::{ChatMessage, Object, OutputMessage, TokenUsage, TraceEvent};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,11 @@ pub trait Provider: fmt::Debug + Send + Sync {
     /// Runs once before the first request, e.g. a health check.
     async fn prepare(&self, _cx: &CallContext) -> Result<(), ProviderError> {
         Ok(())
+    }
+
+    /// How many requests it can take at a time, where that is its own matter and not the user's.
+    fn max_workers(&self) -> Option<NonZeroUsize> {
+        None
     }
 
     /// The batch door, for backends which have one.

@@ -62,11 +62,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
                 }
             };
             plan.total += cases;
-            let spec_workers = book.file.find(name.as_str()).and_then(|spec| spec.workers);
-            let workers = choice
-                .workers
-                .or(spec_workers.filter(|_| choice.dry_run.is_none()))
-                .unwrap_or(NonZeroUsize::MIN);
+            let workers = workers(&name, &target, &book, choice, &mut plan.notes);
             let pool = pools.entry(name.clone()).or_insert_with(|| {
                 order.push(name.clone());
                 Pool { lanes: Vec::new(), workers }
@@ -84,6 +80,33 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
     }
     plan.pools = order.into_iter().filter_map(|name| pools.remove(&name)).collect();
     plan
+}
+
+/// How many cases of a target run at a time: as many as the user says, if the provider can.
+fn workers(
+    name: &TargetName,
+    target: &LaneTarget,
+    book: &TargetBook,
+    choice: &Choice,
+    notes: &mut Vec<Note>,
+) -> NonZeroUsize {
+    let spec_workers = book.file.find(name.as_str()).and_then(|spec| spec.workers);
+    let workers = choice
+        .workers
+        .or(spec_workers.filter(|_| choice.dry_run.is_none()))
+        .unwrap_or(NonZeroUsize::MIN);
+    let Some(most) = target.provider.max_workers().filter(|most| *most < workers) else {
+        return workers;
+    };
+    let kind = target.provider.info().kind;
+    let mut own = Notes::new(book.file.path.clone());
+    let message = format!("target `{name}` has {most} worker instead of {workers}");
+    own.warning("targets::workers", None, message)
+        .help(format!("`{kind}` takes {most} case at a time; leave the workers out"));
+    notes.extend(
+        own.finish().0.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>(),
+    );
+    most
 }
 
 /// Which targets answer which cases of a suite.

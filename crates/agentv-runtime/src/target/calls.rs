@@ -12,6 +12,7 @@ use agentv_core::{
 use async_trait::async_trait;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -121,6 +122,10 @@ impl Provider for Target {
 
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
         self.provider.prepare(cx).await
+    }
+
+    fn max_workers(&self) -> Option<NonZeroUsize> {
+        self.provider.max_workers()
     }
 
     fn batch(&self) -> Option<&dyn BatchProvider> {
