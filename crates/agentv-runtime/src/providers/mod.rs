@@ -12,6 +12,7 @@ pub mod codex;
 pub mod gemini;
 pub mod mock;
 pub mod openai;
+pub mod vscode;
 
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
@@ -31,6 +32,8 @@ pub const PROVIDERS: &[ProviderKind] = &[
     ProviderKind::of::<claude_code::ClaudeCode>(),
     ProviderKind::of::<codex::Codex>(),
     ProviderKind::of::<cli::Cli>(),
+    ProviderKind::of::<vscode::VsCode<vscode::Stable>>(),
+    ProviderKind::of::<vscode::VsCode<vscode::Insiders>>(),
     ProviderKind::of::<mock::Mock>(),
 ];
 

@@ -1,0 +1,194 @@
+//! One subagent for one request: taken atomically, freed however the request ends.
+//!
+//! `subagent.lock` is what other tools look at and may leave behind. AgentV also holds a file lock of the system on
+//! `.agentv-claim`, which ends with the process that holds it. So two runs exclude each other even if an agent deletes
+//! `subagent.lock` early, and a `subagent.lock` of an AgentV that was killed is known to be stale. One that another tool
+//! made is respected, since nobody can know.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+const LOCK: &str = "subagent.lock";
+const CLAIM: &str = ".agentv-claim";
+/// How a lock of ours begins; other tools write an empty one.
+const OURS: &str = "AgentV";
+
+/// A subagent that is ours until this is dropped.
+#[derive(Debug)]
+pub(super) struct Claim {
+    dir: PathBuf,
+    /// What we wrote into `subagent.lock`.
+    text: String,
+    /// Holds the system's lock.
+    _held: File,
+}
+
+/// What came of an attempt to claim.
+#[derive(Debug)]
+pub(super) enum Attempt {
+    Claimed(Claim),
+    NotFree(State),
+}
+
+/// Who has a subagent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Free,
+    /// An AgentV that lives; it will free it.
+    Held,
+    /// Somebody of whom nothing is known.
+    Locked,
+}
+
+impl Claim {
+    /// Tries to take the subagent in this folder. `who` is for people who find the lock.
+    pub(super) fn attempt(dir: &Path, who: &str) -> io::Result<Attempt> {
+        let held =
+            File::options().write(true).create(true).truncate(false).open(dir.join(CLAIM))?;
+        match state(dir, Some(&held)) {
+            State::Free => {}
+            other => return Ok(Attempt::NotFree(other)),
+        }
+        let (lock, text) = (dir.join(LOCK), format!("{OURS} {who}\n"));
+        // What is there now is a stale one of ours.
+        remove(&lock)?;
+        match File::create_new(&lock) {
+            Ok(mut file) => {
+                // One that says nothing would be taken for another tool's.
+                file.write_all(text.as_bytes()).inspect_err(|_| drop(remove(&lock)))?;
+                Ok(Attempt::Claimed(Self { dir: dir.to_owned(), text, _held: held }))
+            }
+            // Another tool was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Ok(Attempt::NotFree(State::Locked))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// `subagent-3`
+    pub(super) fn name(&self) -> String {
+        self.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let lock = self.dir.join(LOCK);
+        // An agent may have deleted it, and another tool may have made its own since.
+        if fs::read_to_string(&lock).is_ok_and(|text| text == self.text) {
+            let _ = remove(&lock);
+        }
+    }
+}
+
+/// Who has the subagent in this folder, without taking it.
+pub(super) fn look(dir: &Path) -> State {
+    state(dir, File::open(dir.join(CLAIM)).ok().as_ref())
+}
+
+/// Leaves the system's lock on `claim` with us if the answer is `Free`; it ends when the file is closed.
+fn state(dir: &Path, claim: Option<&File>) -> State {
+    let is_ours_alone = match claim.map(File::try_lock) {
+        Some(Err(TryLockError::WouldBlock)) => return State::Held,
+        Some(Ok(())) => true,
+        // No AgentV was ever here, or the file system has no locks; then `subagent.lock` is all there is to go by.
+        None | Some(Err(TryLockError::Error(_))) => false,
+    };
+    match fs::read(dir.join(LOCK)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => State::Free,
+        Ok(text) if is_ours_alone && text.starts_with(OURS.as_bytes()) => State::Free,
+        _ => State::Locked,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claimed(dir: &Path) -> Claim {
+        match Claim::attempt(dir, "process 1").unwrap() {
+            Attempt::Claimed(claim) => claim,
+            Attempt::NotFree(state) => panic!("{state:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn is_refused(dir: &Path, expected: State) {
+        let attempt = Claim::attempt(dir, "process 2").unwrap();
+        assert!(matches!(attempt, Attempt::NotFree(state) if state == expected), "{attempt:?}");
+        assert_eq!(look(dir), expected);
+    }
+
+    #[test]
+    fn a_claim_keeps_others_out_until_it_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let claim = claimed(dir.path());
+        assert_eq!(fs::read_to_string(dir.path().join(LOCK)).unwrap(), "AgentV process 1\n");
+        is_refused(dir.path(), State::Held);
+        drop(claim);
+        assert!(!dir.path().join(LOCK).exists());
+        assert_eq!(look(dir.path()), State::Free);
+        claimed(dir.path());
+    }
+
+    #[test]
+    fn a_lock_that_its_agent_deleted_early_still_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let _claim = claimed(dir.path());
+        fs::remove_file(dir.path().join(LOCK)).unwrap();
+        is_refused(dir.path(), State::Held);
+    }
+
+    #[test]
+    fn a_lock_of_a_dead_agentv_is_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(CLAIM), "").unwrap();
+        fs::write(dir.path().join(LOCK), "AgentV process 1\n").unwrap();
+        assert_eq!(look(dir.path()), State::Free);
+        let claim = claimed(dir.path());
+        is_refused(dir.path(), State::Held);
+        drop(claim);
+    }
+
+    #[test]
+    fn a_lock_of_another_tool_is_respected_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(LOCK), "").unwrap();
+        is_refused(dir.path(), State::Locked);
+        fs::remove_file(dir.path().join(LOCK)).unwrap();
+        let claim = claimed(dir.path());
+        fs::write(dir.path().join(LOCK), "").unwrap();
+        drop(claim);
+        assert!(dir.path().join(LOCK).exists());
+    }
+
+    #[test]
+    fn of_many_who_race_one_wins() {
+        let dir = tempfile::tempdir().unwrap();
+        let start = std::sync::Barrier::new(8);
+        let race = || {
+            start.wait();
+            Claim::attempt(dir.path(), "racer").unwrap()
+        };
+        // All attempts are kept until the last is made.
+        let attempts: Vec<Attempt> = std::thread::scope(|scope| {
+            let racers: Vec<_> = (0..8).map(|_| scope.spawn(race)).collect();
+            racers.into_iter().map(|racer| racer.join().unwrap()).collect()
+        });
+        let winners = attempts.iter().filter(|one| matches!(one, Attempt::Claimed(_))).count();
+        assert_eq!(winners, 1);
+    }
+}
