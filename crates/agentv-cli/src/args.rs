@@ -33,6 +33,42 @@ pub(crate) enum Command {
     /// Tools for people who write code judges
     #[command(subcommand)]
     Judge(JudgeCommand),
+    /// Make what targets need on this machine
+    #[command(subcommand)]
+    Provision(ProvisionCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProvisionCommand {
+    /// Make subagents for VS Code targets: folders with a window each
+    Vscode(ProvisionVscodeArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Subagents that are free already count; locked ones do not. So it can be run again
+and again: the same count of free subagents is there afterwards.
+A run makes the first subagent by itself. More are for runs side by side.
+
+Exit codes: 0 so many subagents are free, 2 wrong input, 3 they could not be made
+
+Examples:
+  agentv provision vscode
+  agentv provision vscode --count 3 --insiders
+  agentv provision vscode --root ./subagents --dry-run")]
+pub(crate) struct ProvisionVscodeArgs {
+    /// How many subagents are to be free, 1 to 1000
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub count: u16,
+    /// For VS Code Insiders, the `vscode-insiders` targets
+    #[arg(long)]
+    pub insiders: bool,
+    /// Where they are, the `subagent_root` of targets [default: ~/.subagent/vscode-agents, or …/vscode-insiders-agents]
+    #[arg(long, value_name = "DIR")]
+    pub root: Option<PathBuf>,
+    /// Only say what would be made
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]

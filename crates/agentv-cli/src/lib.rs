@@ -6,7 +6,7 @@ mod settings;
 mod terminal;
 
 use agentv_wire::Exit;
-use args::{Args, Command, GenerateCommand, JudgeCommand};
+use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
 use clap::Parser;
 use settings::Surroundings;
 use std::ffi::OsString;
@@ -29,6 +29,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &surroundings),
         Command::Generate(GenerateCommand::Rubrics(args)) => {
             commands::generate::rubrics(&args, &surroundings)
+        }
+        Command::Provision(ProvisionCommand::Vscode(args)) => {
+            commands::provision::vscode(&args, &surroundings)
         }
     }
 }

@@ -3,4 +3,5 @@
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod judge;
+pub(crate) mod provision;
 pub(crate) mod validate;
