@@ -151,7 +151,13 @@ impl Desk {
         loop {
             tokio::select! {
                 biased;
-                Some(line) = self.log.recv() => self.reporter.event(&line),
+                Some(line) = self.log.recv() => {
+                    self.reporter.event(&line);
+                    // It may be long until something else happens.
+                    if self.log.is_empty() && self.inbox.is_empty() {
+                        self.reporter.pause();
+                    }
+                }
                 count = self.inbox.recv_many(&mut told, INBOX) => {
                     if count == 0 {
                         break;
