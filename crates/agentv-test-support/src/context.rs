@@ -83,6 +83,13 @@ impl TestContext {
         FakeAgent::write(self, name, then)
     }
 
+    /// A stand-in for `code` at this path.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn fake_code(&self, path: &str) -> crate::FakeCode {
+        crate::FakeCode::write(self, path)
+    }
+
     /// A place in a folder of this name where children tell that they are there, and wait.
     #[cfg(unix)]
     #[track_caller]

@@ -18,6 +18,8 @@
 mod cases;
 mod context;
 mod fake_agent;
+#[cfg(unix)]
+mod fake_code;
 mod fake_llm;
 mod invocation;
 mod judge;
@@ -29,6 +31,8 @@ mod target;
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
 pub use fake_agent::{AgentCall, FakeAgent};
+#[cfg(unix)]
+pub use fake_code::FakeCode;
 pub use fake_llm::{Asked, FakeLlm, FakeReply};
 #[cfg(target_os = "linux")]
 pub use invocation::is_alive;

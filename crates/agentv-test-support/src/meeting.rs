@@ -24,6 +24,12 @@ impl Meeting {
     pub(crate) fn new(cx: &TestContext, name: &str) -> Self {
         let dir = cx.path(name);
         std::fs::create_dir(&dir).unwrap();
+        Self::in_folder(&dir)
+    }
+
+    /// In a folder that is there.
+    #[track_caller]
+    pub(crate) fn in_folder(dir: &Path) -> Self {
         let arrivals = BufReader::new(pipe(&dir.join("arrivals")));
         let (tell, told) = channel();
         // Ends with the test's process: the pipe is open for as long as it is read.

@@ -16,6 +16,7 @@ mod judges;
 mod lifecycle;
 mod validate;
 mod workspace;
+mod vscode;
 
 use agentv_test_support::{Ran, TestContext, cases, mock_target, targets};
 

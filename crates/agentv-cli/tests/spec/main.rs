@@ -19,6 +19,7 @@ mod running;
 mod sdk;
 mod traces;
 mod trajectory;
+mod vscode;
 
 use agentv_test_support::TestContext;
 

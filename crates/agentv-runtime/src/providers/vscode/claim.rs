@@ -1,4 +1,4 @@
-//! One subagent for one request: taken atomically, freed however the request ends.
+//! One subagent for one request, and the focus for one chat: taken atomically, freed however the request ends.
 //!
 //! `subagent.lock` is what other tools look at and may leave behind. AgentV also holds a file lock of the system on
 //! `.agentv-claim`, which ends with the process that holds it. So two runs exclude each other even if an agent deletes
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 const LOCK: &str = "subagent.lock";
 const CLAIM: &str = ".agentv-claim";
+const FOCUS: &str = ".agentv-focus";
 /// How a lock of ours begins; other tools write an empty one.
 const OURS: &str = "AgentV";
 
@@ -44,8 +45,7 @@ pub(super) enum State {
 impl Claim {
     /// Tries to take the subagent in this folder. `who` is for people who find the lock.
     pub(super) fn attempt(dir: &Path, who: &str) -> io::Result<Attempt> {
-        let held =
-            File::options().write(true).create(true).truncate(false).open(dir.join(CLAIM))?;
+        let held = open_or_create(&dir.join(CLAIM))?;
         match state(dir, Some(&held)) {
             State::Free => {}
             other => return Ok(Attempt::NotFree(other)),
@@ -87,6 +87,25 @@ impl Drop for Claim {
     }
 }
 
+/// The focus of VS Code, until this is dropped. A chat goes to the window with the focus, so who is about to chat must not be
+/// disturbed by another who opens a window.
+#[derive(Debug)]
+pub(super) struct Focus {
+    /// Holds the system's lock, where the file system has locks.
+    _held: File,
+}
+
+impl Focus {
+    /// `None` if another one has it.
+    pub(super) fn attempt(root: &Path) -> io::Result<Option<Self>> {
+        let file = open_or_create(&root.join(FOCUS))?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => Ok(None),
+            _ => Ok(Some(Self { _held: file })),
+        }
+    }
+}
+
 /// Who has the subagent in this folder, without taking it.
 pub(super) fn look(dir: &Path) -> State {
     state(dir, File::open(dir.join(CLAIM)).ok().as_ref())
@@ -105,6 +124,10 @@ fn state(dir: &Path, claim: Option<&File>) -> State {
         Ok(text) if is_ours_alone && text.starts_with(OURS.as_bytes()) => State::Free,
         _ => State::Locked,
     }
+}
+
+fn open_or_create(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(false).open(path)
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -173,6 +196,16 @@ mod tests {
         fs::write(dir.path().join(LOCK), "").unwrap();
         drop(claim);
         assert!(dir.path().join(LOCK).exists());
+    }
+
+    #[test]
+    fn one_has_the_focus() {
+        let dir = tempfile::tempdir().unwrap();
+        let focus = Focus::attempt(dir.path()).unwrap();
+        assert!(focus.is_some());
+        assert!(Focus::attempt(dir.path()).unwrap().is_none());
+        drop(focus);
+        assert!(Focus::attempt(dir.path()).unwrap().is_some());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Drives the window of a subagent: claim, wake, ask, wait.
 
-use super::claim::Claim;
+use super::claim::{Claim, Focus};
 use super::folder::{self, Workspace};
 use super::mail::Mail;
 use super::subagents::{self, ClaimError, Provisioning, claim_lowest};
@@ -25,7 +25,7 @@ const STATUS_LIMIT: Duration = Duration::from_secs(10);
 const OPEN_LIMIT: Duration = Duration::from_mins(1);
 /// How long a new window may take to be ready.
 const WAKE_LIMIT: Duration = Duration::from_mins(1);
-/// Between the focus of a window and the chat, which goes to the window with the focus.
+/// Between the focus of a window and the chat, which goes to the window with the focus; and how long a chat takes to begin.
 const FOCUS_PAUSE: Duration = Duration::from_millis(500);
 /// How often it is looked whether a window is ready, and whether a subagent is free.
 const LOOK: Duration = Duration::from_millis(200);
@@ -135,9 +135,7 @@ impl Editor {
         let claim = self.claim(cx).await?;
         let name = claim.name();
         cx.log.verbose(|| format!("[{}] claimed {}", self.target, claim.dir().display()));
-        let cannot = |error: io::Error| {
-            ProviderError::failed(format!("`{}` cannot be used: {error}", claim.dir().display()))
-        };
+        let cannot = |error: io::Error| unusable(claim.dir(), &error);
         let more: Vec<PathBuf> = requests.iter().filter_map(|one| one.workspace.clone()).collect();
         folder::prepare(claim.dir(), workspace, &more).map_err(cannot)?;
         let mail = write(claim.dir(), &timestamp(), requests).map_err(cannot)?;
@@ -191,11 +189,7 @@ impl Editor {
                 cx.log.verbose(|| format!("[{}] waits for a free subagent", self.target));
                 line = Some(InLine::enter(&cx.line));
             }
-            tokio::select! {
-                biased;
-                () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),
-                () = sleep(LOOK) => {}
-            }
+            or_cancelled(sleep(LOOK), cx).await?;
         }
     }
 
@@ -263,23 +257,43 @@ impl Window<'_> {
         attachments: &[&Path],
         cx: &CallContext,
     ) -> Result<(), ProviderError> {
+        let focus = self.focus(cx).await?;
         self.wake(cx).await?;
         let head = ["-r", "chat", "-m", &chat_id()].map(OsString::from).into_iter();
         let rest = mail.chat_arguments(attachments).into_iter().map(PathBuf::into_os_string);
         // The command hands over and ends, and the answer comes later; or it is a stand-in that answers itself.
         let mut chat = std::pin::pin!(self.hand_over(head.chain(rest).collect(), None, cx));
         let mut arrived = std::pin::pin!(mail.arrived());
-        tokio::select! {
-            () = &mut arrived => {
-                let _ = timeout(CHAT_GRACE, chat).await;
-                return Ok(());
+        // The focus is free when the chat has begun, at the latest after this long.
+        let begun = timeout(FOCUS_PAUSE, &mut chat).await;
+        drop(focus);
+        if let Ok(called) = begun {
+            called?;
+        } else {
+            tokio::select! {
+                called = &mut chat => called?,
+                () = &mut arrived => {
+                    let _ = timeout(CHAT_GRACE, chat).await;
+                    return Ok(());
+                }
             }
-            called = &mut chat => called?,
         }
-        tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
-            () = arrived => Ok(()),
+        or_cancelled(arrived, cx).await
+    }
+
+    /// Waits for the focus, in line.
+    async fn focus(&self, cx: &CallContext) -> Result<Focus, ProviderError> {
+        let dir = self.claim.dir();
+        let root = dir.parent().unwrap_or(dir);
+        let mut line = None;
+        loop {
+            match Focus::attempt(root) {
+                Ok(Some(focus)) => return Ok(focus),
+                Ok(None) => {}
+                Err(error) => return Err(unusable(root, &error)),
+            }
+            line.get_or_insert_with(|| InLine::enter(&cx.line));
+            or_cancelled(sleep(LOOK), cx).await?;
         }
     }
 
@@ -290,9 +304,7 @@ impl Window<'_> {
         let alive = folder::alive_file(dir);
         if !is_open {
             let _ = std::fs::remove_file(&alive);
-            folder::write_wakeup_agent(dir).map_err(|error| {
-                ProviderError::failed(format!("`{}` cannot be used: {error}", dir.display()))
-            })?;
+            folder::write_wakeup_agent(dir).map_err(|error| unusable(dir, &error))?;
         }
         let workspace = folder::workspace_file(dir).into_os_string();
         self.hand_over(vec![workspace], Some(OPEN_LIMIT), cx).await?;
@@ -305,23 +317,15 @@ impl Window<'_> {
                     sleep(LOOK).await;
                 }
             };
-            tokio::select! {
-                biased;
-                () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),
-                looked = timeout(WAKE_LIMIT, looking) => if looked.is_err() {
-                    cx.log.warn(format!(
-                        "[{}] the window of {} did not say that it is ready; asking it all the same",
-                        self.editor.target,
-                        self.claim.name()
-                    ));
-                },
+            if or_cancelled(timeout(WAKE_LIMIT, looking), cx).await?.is_err() {
+                cx.log.warn(format!(
+                    "[{}] the window of {} did not say that it is ready; asking it all the same",
+                    self.editor.target,
+                    self.claim.name()
+                ));
             }
         }
-        tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
-            () = sleep(FOCUS_PAUSE) => Ok(()),
-        }
+        or_cancelled(sleep(FOCUS_PAUSE), cx).await
     }
 
     /// Whether VS Code runs and has the window. That it cannot be asked means that it does not run.
@@ -399,6 +403,22 @@ impl Drop for InLine<'_> {
     fn drop(&mut self) {
         self.line.leave(self.since.elapsed());
     }
+}
+
+/// Waits, unless the run is stopped meanwhile.
+async fn or_cancelled<T>(
+    waiting: impl Future<Output = T>,
+    cx: &CallContext,
+) -> Result<T, ProviderError> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
+        done = waiting => Ok(done),
+    }
+}
+
+fn unusable(dir: &Path, error: &io::Error) -> ProviderError {
+    ProviderError::failed(format!("`{}` cannot be used: {error}", dir.display()))
 }
 
 /// Says what was waited for.
