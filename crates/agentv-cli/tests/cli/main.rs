@@ -15,8 +15,8 @@ mod judge_test;
 mod judges;
 mod lifecycle;
 mod validate;
-mod workspace;
 mod vscode;
+mod workspace;
 
 use agentv_test_support::{Ran, TestContext, cases, mock_target, targets};
 

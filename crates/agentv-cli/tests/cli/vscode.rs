@@ -3,7 +3,6 @@
 use crate::{context, eval, kill};
 use agentv_test_support::{FakeCode, TestContext, cases, is_alive, targets};
 use serde_json::{Value, json};
-use std::fs;
 
 /// An empty repository with a `vscode` target that has these keys and its subagents in `subagents`.
 fn repository(ids: &[&str], more: &Value) -> (TestContext, FakeCode) {
@@ -38,7 +37,7 @@ fn cases_use_the_same_window_one_after_the_other() {
     let (cx, fake) = repository(&["a", "b"], &json!({ "workers": 3 }));
     // A window whose name only begins the same is another one.
     provision(&cx, "1");
-    fs::write(cx.path("code.state/windows"), "subagent-10\n").unwrap();
+    cx.write("code.state/windows", "subagent-10\n");
     let ran = eval(&cx, &[]);
     ran.success().stderr_has("target `default` has 1 worker instead of 3");
     assert_eq!(ran.record_of("b")["candidate_answer"], "ok: Question b");
@@ -67,11 +66,12 @@ fn an_answer_may_come_after_the_call_and_the_window_stays() {
 
 #[test]
 fn a_time_out_ends_the_command_and_frees_the_subagent() {
-    let (cx, fake) = repository(&["a"], &json!({ "timeout_seconds": 3 }));
+    let (cx, fake) = repository(&["a"], &json!({ "timeout_seconds": 5 }));
     fake.set_mode("hang");
+    cx.write("code.state/windows", "subagent-1\n");
     let record = eval(&cx, &["--max-retries", "0"]).code(3).record();
     let error = cx.redact(record["error"].as_str().unwrap());
-    let head = "VS Code timed out after 3s; there is no `[DIR]/subagents/subagent-1/messages/";
+    let head = "VS Code timed out after 5s; there is no `[DIR]/subagents/subagent-1/messages/";
     assert!(error.starts_with(head) && error.ends_with("_res.md`"), "{error}");
     assert!(!lock(&cx, 1));
     assert!(!is_alive(&fake.pid()));
@@ -187,11 +187,11 @@ fn two_targets_of_one_run_share_what_there_is() {
 
 #[test]
 fn a_batch_that_is_not_answered_whole_is_asked_case_by_case() {
-    let more = json!({ "provider_batching": true, "timeout_seconds": 2 });
+    let more = json!({ "provider_batching": true, "timeout_seconds": 3 });
     let (cx, fake) = repository(&["a", "b"], &more);
     fake.set_mode("partial");
     let ran = eval(&cx, &["--verbose"]);
-    ran.success().stdout_has("the batch failed (VS Code timed out after 4s; there is no `");
+    ran.success().stdout_has("the batch failed (VS Code timed out after 6s; there is no `");
     ran.stdout_has("_1_res.md`); asking case by case");
     assert_eq!(ran.record_of("b")["candidate_answer"], "ok: Question b");
     assert!(!lock(&cx, 1));
