@@ -19,10 +19,7 @@ Create the empty file that you are asked for, in the folder that you are told. D
 /// Makes the folder of a subagent, or what is missing of it.
 pub(super) fn make(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    let workspace = workspace_file(dir);
-    if !workspace.exists() {
-        replace(&workspace, &render(&Workspace::default().with_own_folder(&[])))?;
-    }
+    unless_there(&workspace_file(dir), &render(&Workspace::default().with_own_folder(&[])))?;
     write_wakeup_agent(dir)
 }
 
@@ -66,8 +63,16 @@ pub(super) fn alive_file(dir: &Path) -> PathBuf {
 
 /// The chat agent that makes the file, unless the user has put one there.
 pub(super) fn write_wakeup_agent(dir: &Path) -> io::Result<()> {
-    let path = agents(dir)?.join(LASTING_AGENTS[0]);
-    if path.exists() { Ok(()) } else { replace(&path, WAKEUP) }
+    unless_there(&agents(dir)?.join(LASTING_AGENTS[0]), WAKEUP)
+}
+
+/// Writes a file, unless it is there. Somebody else may be making the same subagent.
+fn unless_there(path: &Path, text: &str) -> io::Result<()> {
+    match File::create_new(path) {
+        Ok(mut file) => file.write_all(text.as_bytes()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 /// Writes a file that is not there yet in this form; what was there is not written through.
@@ -245,6 +250,21 @@ mod tests {
         assert_eq!(fs::read_to_string(dir.join(".github/agents/wakeup.md")).unwrap(), "the user's");
         let workspace = fs::read_to_string(dir.join("subagent-1.code-workspace")).unwrap();
         assert_eq!(workspace, "{\n  \"folders\": [\n    {\n      \"path\": \".\"\n    }\n  ]\n}\n");
+    }
+
+    #[test]
+    fn many_may_make_the_same_one_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let (dir, start) = (root.path().join("deep/subagent-1"), std::sync::Barrier::new(8));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    make(&dir).unwrap();
+                });
+            }
+        });
+        assert!(workspace_file(&dir).is_file());
     }
 
     #[cfg(unix)]
