@@ -92,13 +92,14 @@ fn a_stopped_run_ends_the_command_and_frees_the_subagent() {
 #[test]
 fn a_killed_run_does_not_keep_its_subagent_locked() {
     let (cx, fake) = repository(&["a"], &json!({}));
-    let meeting = fake.meet();
+    let mut meeting = fake.meet();
     let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
     assert_eq!(meeting.next(), "subagent-1");
     running.signal("KILL");
     running.finish().code(137);
     assert!(lock(&cx, 1));
-    drop(meeting);
+    // Nobody is left to end the command, so it is let go.
+    meeting.let_go(1);
     fake.set_mode("ok");
     let record = eval(&cx, &[]).success().record();
     assert_eq!(record["provider_metadata"]["subagent"], "subagent-1");
