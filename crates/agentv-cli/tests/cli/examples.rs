@@ -51,6 +51,7 @@ fn results(cx: &TestContext, suites: &[String]) -> Value {
         .env("MODEL_URL", model.url())
         .env("MODEL", "llama3.2")
         .env("CLAUDE_EXECUTABLE", "./stand-in.sh")
+        .env("CODEX_EXECUTABLE", "./stand-in.sh")
         .env("PYTHONPATH", repository().join("packages/python"))
         .run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
