@@ -52,6 +52,7 @@ fn results(cx: &TestContext, suites: &[String]) -> Value {
         .env("MODEL", "llama3.2")
         .env("CLAUDE_EXECUTABLE", "./stand-in.sh")
         .env("VSCODE_CMD", cx.fake_code(".bin/code").program())
+        .env("CODEX_EXECUTABLE", "./stand-in.sh")
         .env("PYTHONPATH", repository().join("packages/python"))
         .run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");

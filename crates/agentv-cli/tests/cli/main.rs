@@ -7,6 +7,7 @@
 
 mod agents;
 mod bad_input;
+mod clients;
 mod eval;
 mod examples;
 mod files;

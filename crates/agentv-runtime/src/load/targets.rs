@@ -7,7 +7,7 @@ use crate::config::{
     Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
     variable_reference,
 };
-use crate::providers::{Maker, PROVIDERS, ProviderKind};
+use crate::providers::{GONE, Maker, PROVIDERS, ProviderKind};
 use agentv_core::{TargetName, WorkspaceSpec};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -264,16 +264,19 @@ fn read_workspace(
 
 fn unknown_provider(provider: &str, node: &Node<'_>, shown: &str, notes: &mut Notes) {
     let known = || PROVIDERS.iter().flat_map(|kind| kind.names.iter().copied());
-    let help = match suggestion(provider, known()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known providers: {}", known().collect::<Vec<_>>().join(", ")),
+    let gone = GONE.iter().find(|(name, ..)| name.eq_ignore_ascii_case(provider));
+    let why = gone.map_or("is not known", |(_, why, _)| why);
+    let help = match (gone, suggestion(provider, known())) {
+        (Some((_, _, instead)), _) => (*instead).to_owned(),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => format!("known providers: {}", known().collect::<Vec<_>>().join(", ")),
     };
     let span = node.get("provider").map(|provider| provider.span);
     notes
         .error(
             "targets::provider",
             span,
-            format!("{shown} has the provider `{provider}`, which is not known"),
+            format!("{shown} has the provider `{provider}`, which {why}"),
         )
         .help(help);
 }

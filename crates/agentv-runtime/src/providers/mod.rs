@@ -9,9 +9,13 @@ pub mod azure;
 pub mod claude_code;
 pub mod cli;
 pub mod codex;
+pub mod copilot;
 pub mod gemini;
+pub mod gemini_cli;
 pub mod mock;
 pub mod openai;
+pub mod opencode;
+pub mod pi_coding_agent;
 pub mod vscode;
 
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
@@ -31,11 +35,23 @@ pub const PROVIDERS: &[ProviderKind] = &[
     ProviderKind::of::<openai::OpenAi>(),
     ProviderKind::of::<claude_code::ClaudeCode>(),
     ProviderKind::of::<codex::Codex>(),
+    ProviderKind::of::<copilot::Copilot>(),
+    ProviderKind::of::<gemini_cli::GeminiCli>(),
+    ProviderKind::of::<pi_coding_agent::PiCodingAgent>(),
+    ProviderKind::of::<opencode::OpenCode>(),
     ProviderKind::of::<cli::Cli>(),
     ProviderKind::of::<vscode::VsCode<vscode::Stable>>(),
     ProviderKind::of::<vscode::VsCode<vscode::Insiders>>(),
     ProviderKind::of::<mock::Mock>(),
 ];
+
+/// Providers of 2.x that there are no more: the name, why, and what to use instead.
+pub const GONE: &[(&str, &str, &str)] = &[(
+    "pi-agent-sdk",
+    "needs the JS SDK of pi, which AgentV does not run",
+    "use `provider: pi-coding-agent` with the same `pi_provider` and `model`, or ask the model itself with \
+     `provider: anthropic`",
+)];
 
 /// How one kind of provider is named, documented and built.
 pub trait FromSettings: Provider + Sized + 'static {

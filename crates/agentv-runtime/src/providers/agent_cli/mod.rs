@@ -95,12 +95,15 @@ impl Ask<'_> {
 
     /// Whether the agent may change files and the user has said nothing about `flags`, which would allow it.
     pub fn must_allow_edits(&self, flags: &[&str]) -> bool {
-        let said = |arg: &String| {
-            flags.iter().any(|flag| {
-                arg.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-            })
+        self.request.workspace.is_some() && !self.has_said(flags)
+    }
+
+    /// Whether the target's own arguments have one of these, as `--flag` or `--flag=value`.
+    pub fn has_said(&self, flags: &[&str]) -> bool {
+        let is_it = |arg: &String, flag: &&str| {
+            arg.strip_prefix(flag).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         };
-        self.request.workspace.is_some() && !self.settings.args.iter().any(said)
+        self.settings.args.iter().any(|arg| flags.iter().any(|flag| is_it(arg, flag)))
     }
 }
 

@@ -14,12 +14,16 @@ change: for each file its path and a unified diff, as `diff --git` prints it. Gi
 /// Beyond this a file is linked and not copied into the prompt.
 const TEXT_LIMIT: u64 = 256 << 10;
 
-/// Links to the files, then the query, with rules in front where the client has no other place for them.
+/// Links to the files, then the query, with rules in front.
 pub fn with_links(request: &Request, rules: Option<&str>) -> String {
-    let document = preread::document(request, Wording::Input);
+    with_rules(rules, preread::document(request, Wording::Input))
+}
+
+/// Rules in front of a prompt, where the client has no other place for them.
+pub fn with_rules(rules: Option<&str>, prompt: String) -> String {
     match rules {
-        Some(rules) => format!("{rules}\n\n{document}"),
-        None => document,
+        Some(rules) => format!("{rules}\n\n{prompt}"),
+        None => prompt,
     }
 }
 
