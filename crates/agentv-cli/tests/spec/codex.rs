@@ -81,6 +81,26 @@ fn s017_s073_the_targets_arguments_come_before_the_dash() {
 }
 
 #[test]
+fn s017_s073_in_a_workspace_files_may_be_changed() {
+    let allowed = |args: Value| {
+        let cx = context();
+        cx.write("suite.yaml", &cases(&["one"]));
+        cx.write("project/a.txt", "a");
+        let codex = cx.fake_agent("codex", SESSION);
+        let more = json!({"workspace": {"template": "project"}, "args": args});
+        cx.write("targets.yaml", &targets(&[codex.target("default", "codex", &more)]));
+        cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run().success();
+        let call = codex.call();
+        assert_eq!(call.stdin, "[[ ## user_query ## ]]\n\nQuestion one");
+        assert!(call.files.contains(&"a.txt".to_owned()), "{:?}", call.files);
+        call.args[7..].join(" ")
+    };
+    assert_eq!(allowed(json!([])), "--sandbox workspace-write -");
+    assert_eq!(allowed(json!(["-s", "read-only"])), "-s read-only -");
+    assert_eq!(allowed(json!(["-c", "sandbox_mode=read-only"])), "-c sandbox_mode=read-only -");
+}
+
+#[test]
 fn s017_s073_the_last_message_is_the_answer() {
     let (_cx, _codex, ran) = run(SESSION, &json!({}));
     let record = ran.success().record();
