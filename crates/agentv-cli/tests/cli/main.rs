@@ -14,6 +14,7 @@ mod generate;
 mod judge_test;
 mod judges;
 mod lifecycle;
+mod real_clients;
 mod validate;
 mod vscode;
 mod workspace;

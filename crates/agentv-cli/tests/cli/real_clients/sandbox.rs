@@ -18,6 +18,14 @@ pub(super) enum Client {
 }
 
 impl Client {
+    /// What `targets.yaml` calls it.
+    pub(super) fn provider(self) -> &'static str {
+        match self {
+            Self::Claude => "claude-code",
+            Self::Codex => "codex",
+        }
+    }
+
     fn variable(self) -> &'static str {
         match self {
             Self::Claude => "AGENTV_TEST_CLAUDE",
@@ -121,6 +129,8 @@ fn unshare() -> Option<String> {
         let flags = [rights, NAMESPACE].concat();
         #[expect(clippy::disallowed_methods, reason = "tests run programs from outside")]
         let tried = Command::new("unshare").args(&flags).arg("true").output();
-        tried.is_ok_and(|tried| tried.status.success()).then(|| format!("unshare {}", flags.join(" ")))
+        tried
+            .is_ok_and(|tried| tried.status.success())
+            .then(|| format!("unshare {}", flags.join(" ")))
     })
 }
