@@ -13,6 +13,7 @@ pub mod gemini;
 pub mod mock;
 pub mod openai;
 pub mod vscode;
+pub mod replay;
 
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
@@ -35,6 +36,7 @@ pub const PROVIDERS: &[ProviderKind] = &[
     ProviderKind::of::<vscode::VsCode<vscode::Stable>>(),
     ProviderKind::of::<vscode::VsCode<vscode::Insiders>>(),
     ProviderKind::of::<mock::Mock>(),
+    ProviderKind::of::<replay::Replay>(),
 ];
 
 /// How one kind of provider is named, documented and built.
