@@ -11,6 +11,7 @@ mod eval;
 mod examples;
 mod files;
 mod generate;
+mod import;
 mod judge_test;
 mod judges;
 mod lifecycle;

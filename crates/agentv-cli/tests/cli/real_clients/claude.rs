@@ -39,6 +39,7 @@ fn claude_uses_a_tool() {
     assert!(metrics["duration_ms"].as_f64().unwrap() > 0.0, "{metrics}");
     assert!(metrics["tool_durations"]["Bash"][0].is_number(), "{metrics}");
     asked.check_prompt();
+    asked.check_replay(".claude/projects");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! loopback, with dummy keys and a fresh home: see `tests/clients/sandbox.py`.
 
 mod claude;
+mod codex;
 mod sandbox;
 
 use agentv_test_support::{JudgeDump, Ran, suite, targets};
@@ -29,8 +30,8 @@ impl Asked {
         let sandbox = Sandbox::new(client, &json!({ "main": main, "steps": steps }))?;
         let cx = &sandbox.cx;
         cx.write("place/hello.txt", "hello from the workspace\n");
-        // Failures are final, so that a test of one is not a matter of minutes.
-        cx.write("codex.toml", "request_max_retries = 1\nstream_max_retries = 0\n");
+        // One more try each, so that a failure is not a matter of minutes.
+        cx.write("codex.toml", "request_max_retries = 1\nstream_max_retries = 1\n");
         let target = format!(
             "  - name: default\n    provider: {}\n    executable: ./client\n    cwd: place\n{more}",
             client.provider()
@@ -59,18 +60,32 @@ impl Asked {
     /// All tool calls, as judges see them, without what differs from run to run.
     #[track_caller]
     fn calls(&self) -> Vec<Value> {
-        let payload = self.judge.payload();
-        let messages = payload["output_messages"].as_array().unwrap();
-        let calls =
-            messages.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
-        let without = |call: &Value| {
-            let mut call = call.clone();
-            for key in ["timestamp", "duration_ms", "id"] {
-                call.as_object_mut().unwrap().shift_remove(key);
-            }
-            call
-        };
-        calls.map(without).collect()
+        calls(&self.judge.payload())
+    }
+
+    /// Imports what the client kept in its home, replays it, and checks that judges see what they saw of the run itself.
+    #[track_caller]
+    fn check_replay(&self, sessions: &str) {
+        let cx = &self.sandbox.cx;
+        let sessions = cx.path(".home").join(sessions);
+        let imported =
+            self.sandbox.run(&["import", sessions.to_str().unwrap(), "--out", "past"], &[]);
+        imported.success().stdout_has("Imported 1 case(s): past/imported.jsonl");
+        assert_eq!(imported.stderr, "");
+        let judge = cx.judge_dump("second", r#"{"score": 1}"#);
+        let sidecar = json!({"execution": {"target": "replay", "evaluators": [judge.evaluator()]}});
+        cx.write("past/imported.yaml", &sidecar.to_string());
+        let ran = self.sandbox.run(&["eval", "past/imported.jsonl", "--out", "past.jsonl"], &[]);
+        let (live, past) = (self.record(), ran.success().record());
+        assert_eq!(live["candidate_answer"], past["candidate_answer"]);
+        assert_eq!(
+            live["execution_metrics"]["token_usage"],
+            past["execution_metrics"]["token_usage"]
+        );
+        let tools = "tool_calls_by_name";
+        assert_eq!(live["trace_summary"][tools], past["trace_summary"][tools]);
+        assert_eq!(self.calls(), calls(&judge.payload()));
+        assert_eq!(judge.payload()["question"].as_str().map(|q| q.contains(PROMPT)), Some(true));
     }
 
     /// The prompt reached the model, and neither it nor a key was on the client's command line.
@@ -84,6 +99,19 @@ impl Asked {
             assert!(!arguments.iter().any(|argument| argument.contains(secret)), "{arguments:?}");
         }
     }
+}
+
+fn calls(payload: &Value) -> Vec<Value> {
+    let messages = payload["output_messages"].as_array().unwrap();
+    let calls = messages.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
+    let without = |call: &Value| {
+        let mut call = call.clone();
+        for key in ["timestamp", "duration_ms", "id"] {
+            call.as_object_mut().unwrap().shift_remove(key);
+        }
+        call
+    };
+    calls.map(without).collect()
 }
 
 /// Asks with a limit during which the client reaches the tool that never ends. How long a client takes to get there is up to

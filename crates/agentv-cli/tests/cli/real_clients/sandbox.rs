@@ -72,13 +72,11 @@ impl Sandbox {
             let what = format!("{client:?} is not installed; run ./test.sh, which does it");
             let is_required = variable("AGENTV_TEST_REAL_CLIENTS").as_deref() == Some("required");
             assert!(!is_required, "{what}");
-            eprintln!("skipped: {what}");
-            return None;
+            return skipped(&what);
         };
         assert!(binary.is_file(), "there is no client at {}", binary.display());
         let Some(unshare) = unshare() else {
-            eprintln!("skipped: namespaces are refused here");
-            return None;
+            return skipped("namespaces are refused here");
         };
         let outside = crate::context();
         let script = format!(
@@ -121,6 +119,12 @@ impl Sandbox {
     pub(super) fn arguments(&self) -> Vec<String> {
         self.cx.read("arguments").lines().map(str::to_owned).collect()
     }
+}
+
+#[expect(clippy::print_stderr, reason = "whoever runs the tests should know")]
+fn skipped<T>(why: &str) -> Option<T> {
+    eprintln!("skipped: {why}");
+    None
 }
 
 /// The command that opens the namespace, with what rights it needs.

@@ -60,10 +60,9 @@ impl Provider for Replay {
         request: &Request,
         _cx: &CallContext,
     ) -> Result<Response, ProviderError> {
-        let outcome =
-            self.recordings()?.find(&request.eval_id).map_err(ProviderError::failed)?;
+        let outcome = self.recordings()?.find(&request.eval_id).map_err(ProviderError::failed)?;
         match outcome {
-            Outcome::Response(response) => Ok(response),
+            Outcome::Response(response) => Ok(*response),
             Outcome::Error(message) => Err(ProviderError::failed(message)),
         }
     }

@@ -22,7 +22,7 @@ pub struct Recording {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    Response(Response),
+    Response(Box<Response>),
     Error(String),
 }
 
@@ -55,8 +55,7 @@ struct Head<'l> {
 impl Recordings {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(64 * 1024, File::open(path)?);
-        let mut recordings =
-            Self { path: path.to_owned(), places: HashMap::new(), bad_line: None };
+        let mut recordings = Self { path: path.to_owned(), places: HashMap::new(), bad_line: None };
         let (mut buffer, mut offset) = (Vec::new(), 0);
         for line in 1.. {
             buffer.clear();
@@ -113,15 +112,13 @@ impl Recordings {
     }
 
     fn miss(&self, id: &str) -> String {
-        let mut text = format!("`{}` has no recording of `{id}`", self.path.display());
-        if let Some(near) = suggestion(id, self.places.keys().map(String::as_str)) {
-            text.push_str(&format!("; did you mean `{near}`?"));
-        } else {
-            text.push_str(&format!(" among its {}", self.places.len()));
-        }
-        if let Some(line) = self.bad_line {
-            text.push_str(&format!("; line {line} is no recording"));
-        }
-        text
+        let near = suggestion(id, self.places.keys().map(String::as_str));
+        let instead = near.map_or_else(
+            || format!(" among its {}", self.places.len()),
+            |near| format!("; did you mean `{near}`?"),
+        );
+        let bad = self.bad_line.map(|line| format!("; line {line} is no recording"));
+        let shown = self.path.display();
+        format!("`{shown}` has no recording of `{id}`{instead}{}", bad.unwrap_or_default())
     }
 }

@@ -23,7 +23,7 @@ fn an_answer_is_found_by_its_id() {
     let (_dir, recordings) = open(
         "{\"id\": \"a\", \"response\": {\"text\": \"A\"}}\n\n{\"error\": \"no\", \"id\": \"b\\u00e9\"}",
     );
-    assert_eq!(recordings.find("a"), Ok(Outcome::Response(Response::text("A"))));
+    assert_eq!(recordings.find("a"), Ok(Outcome::Response(Box::new(Response::text("A")))));
     assert_eq!(recordings.find("bé"), Ok(Outcome::Error("no".to_owned())));
 }
 
