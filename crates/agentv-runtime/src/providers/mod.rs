@@ -12,8 +12,8 @@ pub mod codex;
 pub mod gemini;
 pub mod mock;
 pub mod openai;
-pub mod vscode;
 pub mod replay;
+pub mod vscode;
 
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
