@@ -27,6 +27,7 @@ install_debian_packages() {
     has git || missing+=(git)
     has node || missing+=(nodejs)
     has npm || missing+=(npm)
+    has unshare || missing+=(util-linux)
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing+=(ca-certificates)
     if ((${#missing[@]} == 0)); then
         return
@@ -63,6 +64,54 @@ install_npm_packages() {
     npm ci --no-audit --no-fund
 }
 
+# The real clients that the tests run against a stub of their API, on loopback only. They are kept outside of the clone; what
+# is there already is not fetched again.
+clients=${XDG_CACHE_HOME:-$HOME/.cache}/agentv-test-clients
+claude_version=2.1.325
+codex_version=0.166.0
+
+install_client() ( # folder, package, program in it
+    folder=$clients/$1 package=$2 program=$3
+    if [[ -x $folder/$program ]]; then
+        exit
+    fi
+    printf 'installing: %s\n' "$package"
+    mkdir -p "$clients"
+    # Unpacked beside its place and then moved, so that a folder that is there is whole.
+    fresh=$(mktemp -d "$clients/.new-XXXXXX")
+    trap 'rm -rf "$fresh"' EXIT
+    cd "$fresh"
+    npm pack --loglevel error "$package" >/dev/null
+    tar -xzf ./*.tgz
+    [[ -x package/$program ]]
+    # Another run may have been quicker.
+    rm -rf "$folder"
+    mv -T package "$folder" 2>/dev/null || [[ -x $folder/$program ]]
+)
+
+can_have_namespaces() {
+    local flags=(--net --pid --mount --fork --mount-proc --kill-child)
+    unshare "${flags[@]}" true 2>/dev/null || unshare --map-root-user "${flags[@]}" true 2>/dev/null
+}
+
+install_clients() {
+    if [[ "$(uname -sm)" != "Linux x86_64" ]]; then
+        printf 'skipped: the tests with the real claude and codex want Linux on x86_64\n'
+        return
+    fi
+    install_client "claude-code-$claude_version" "@anthropic-ai/claude-code-linux-x64@$claude_version" claude
+    install_client "codex-$codex_version" "@openai/codex@$codex_version-linux-x64" \
+        vendor/x86_64-unknown-linux-musl/bin/codex
+    AGENTV_TEST_CLAUDE=$clients/claude-code-$claude_version/claude
+    AGENTV_TEST_CODEX=$clients/codex-$codex_version/vendor/x86_64-unknown-linux-musl/bin/codex
+    # From here on a test that lacks its client fails.
+    AGENTV_TEST_REAL_CLIENTS=required
+    export AGENTV_TEST_CLAUDE AGENTV_TEST_CODEX AGENTV_TEST_REAL_CLIENTS
+    if ! can_have_namespaces; then
+        printf 'namespaces are refused here, so the tests with the real claude and codex will be skipped\n'
+    fi
+}
+
 # `bun install && bun run build` on a copy, since it would rearrange what npm has installed here.
 build_with_bun() (
     bun=$PWD/node_modules/.bin/bun
@@ -92,6 +141,7 @@ run "build (npm run build)" npm run --silent build
 run "tests of the TypeScript SDKs (npm test)" npm test --silent
 run "build with bun" build_with_bun
 run "tests of the Python SDK (unittest)" test_python
+run "real clients for the tests" install_clients
 run "formatting (cargo fmt)" cargo fmt --all --check
 run "lints (cargo clippy)" cargo clippy --workspace --all-targets -- -D warnings
 run "tests (cargo nextest)" cargo nextest run --workspace --profile "$profile"

@@ -1,5 +1,6 @@
 //! The command line as clap types; no logic.
 
+use agentv_runtime::import::FORMATS;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ pub(crate) enum Command {
     /// Have a model write parts of eval files
     #[command(subcommand)]
     Generate(GenerateCommand),
+    /// Turn past sessions of agents into a dataset whose answers are replayed
+    Import(ImportArgs),
     /// Tools for people who write code judges
     #[command(subcommand)]
     Judge(JudgeCommand),
@@ -69,6 +72,33 @@ pub(crate) struct ProvisionVscodeArgs {
     /// Only say what would be made
     #[arg(long)]
     pub dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 something was imported, 2 nothing was
+
+Examples:
+  agentv import ~/.claude/projects/-my-project --out evals/past
+  agentv import ~/.codex/sessions/2026 --out evals/codex.jsonl
+  agentv import captured.jsonl --format claude-stream --out evals/captured")]
+pub(crate) struct ImportArgs {
+    /// Session files, captured output, or directories of them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// A directory for the dataset, its targets and recordings; or the dataset itself, if it ends in .jsonl
+    #[arg(long, value_name = "PATH")]
+    pub out: PathBuf,
+    /// What the files are [default: each is looked at]
+    #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()))]
+    pub format: Option<String>,
+    /// Replace a dataset and recordings that are there already; other files stay as they are
+    #[arg(long)]
+    pub force: bool,
+}
+
+fn formats() -> impl Iterator<Item = &'static str> {
+    ["auto"].into_iter().chain(FORMATS.iter().map(|format| format.name))
 }
 
 #[derive(Debug, Subcommand)]

@@ -26,6 +26,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     match args.command {
         Command::Eval(args) => commands::eval::run(args, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),
+        Command::Import(args) => commands::import::run(&args, &surroundings),
         Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &surroundings),
         Command::Generate(GenerateCommand::Rubrics(args)) => {
             commands::generate::rubrics(&args, &surroundings)

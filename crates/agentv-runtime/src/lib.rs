@@ -13,6 +13,7 @@ pub mod workspace;
 
 pub mod evaluators;
 pub mod generate;
+pub mod import;
 
 pub mod run;
 pub mod writers;

@@ -64,6 +64,8 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("cache", Whole),
         ],
     ),
+    // Sessions are read by the providers' readers and replayed by a provider.
+    ("import", &[("providers", Whole)]),
     ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
     (

@@ -2,6 +2,7 @@
 
 pub(crate) mod eval;
 pub(crate) mod generate;
+pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod provision;
 pub(crate) mod validate;

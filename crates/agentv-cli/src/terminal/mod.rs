@@ -36,3 +36,9 @@ pub(crate) fn complain(message: &str, help: Option<&str>) {
         let _ = writeln!(stderr, "  {}help{:#}: {help}", style::HELP, style::HELP);
     }
 }
+
+/// Says what is odd, though the work goes on.
+pub(crate) fn warn(message: &str) {
+    let warning = style::WARNING;
+    let _ = writeln!(anstream::stderr(), "{warning}warning{warning:#}: {message}");
+}

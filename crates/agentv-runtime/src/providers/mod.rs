@@ -16,6 +16,7 @@ pub mod mock;
 pub mod openai;
 pub mod opencode;
 pub mod pi_coding_agent;
+pub mod replay;
 pub mod vscode;
 
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
@@ -43,6 +44,7 @@ pub const PROVIDERS: &[ProviderKind] = &[
     ProviderKind::of::<vscode::VsCode<vscode::Stable>>(),
     ProviderKind::of::<vscode::VsCode<vscode::Insiders>>(),
     ProviderKind::of::<mock::Mock>(),
+    ProviderKind::of::<replay::Replay>(),
 ];
 
 /// Providers of 2.x that there are no more: the name, why, and what to use instead.

@@ -1,0 +1,59 @@
+//! What a session holds: prompts, and what came of each.
+
+use crate::providers::agent_cli::Reading;
+use crate::providers::replay::Outcome;
+use serde_json::Value;
+
+/// All of one session.
+#[derive(Debug, Default)]
+pub struct Transcript {
+    /// The client's own id of it.
+    pub session: Option<String>,
+    pub turns: Vec<Turn>,
+    /// Prompts that nobody answered.
+    pub unanswered: usize,
+}
+
+/// One prompt and what came of it.
+#[derive(Debug)]
+pub struct Turn {
+    /// `None` where the format does not tell it: what a client prints does not hold its prompt.
+    pub prompt: Option<String>,
+    pub outcome: Outcome,
+}
+
+impl Turn {
+    pub(super) fn new(prompt: Option<String>, reading: Reading) -> Self {
+        let outcome = if let Some(failure) = reading.failure {
+            Outcome::Error(failure)
+        } else if reading.is_cut {
+            Outcome::Error("the recording ends before the answer".to_owned())
+        } else if let Some(response) = reading.into_response() {
+            Outcome::Response(Box::new(response))
+        } else {
+            Outcome::Error("nothing was said".to_owned())
+        };
+        Self { prompt, outcome }
+    }
+
+    /// The last thing that was said.
+    pub fn answer(&self) -> Option<&str> {
+        let Outcome::Response(response) = &self.outcome else { return None };
+        let messages = response.messages.iter().flatten().rev();
+        let mut said = messages.filter(|message| message.role == "assistant");
+        said.find_map(|message| message.content.as_ref()?.as_str())
+    }
+}
+
+/// The text of a message: text, or a list of blocks with text in them.
+pub(super) fn text_of(content: &Value) -> Option<String> {
+    let said = match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => return None,
+    };
+    (!said.trim().is_empty()).then_some(said)
+}
