@@ -70,3 +70,14 @@ fn claude_is_out_of_time_during_a_tool() {
     let error = asked.error();
     assert!(error.contains("timed out after"), "{error}");
 }
+
+#[test]
+fn claude_edits_its_workspace() {
+    let write = json!({"name": "Write", "input": {"file_path": "made.txt", "content": "made by the agent\n"}});
+    let steps = json!([{"tools": [write]}, {"text": ANSWER}]);
+    let Some(asked) = asked(&steps, "    workspace: place\n") else { return };
+    let arguments = asked.sandbox.arguments();
+    assert!(arguments.contains(&"acceptEdits".to_owned()), "{arguments:?}");
+    assert!(!arguments.contains(&"--system-prompt".to_owned()), "{arguments:?}");
+    asked.check_edit();
+}

@@ -69,3 +69,15 @@ fn codex_is_out_of_time_during_a_tool() {
     let error = asked.error();
     assert!(error.contains("timed out after"), "{error}");
 }
+
+/// In its own sandbox, which lets it write to the workspace and nowhere else.
+#[test]
+fn codex_edits_its_workspace() {
+    let patch = "*** Begin Patch\n*** Add File: made.txt\n+made by the agent\n*** End Patch";
+    let tool = shell(&format!("apply_patch <<'EOF'\n{patch}\nEOF"));
+    let steps = json!([{"tools": [tool]}, {"text": ANSWER}]);
+    let Some(asked) = Asked::new(Client::Codex, &steps, "    workspace: place\n") else { return };
+    let arguments = asked.sandbox.arguments().join(" ");
+    assert!(arguments.contains("--sandbox workspace-write"), "{arguments}");
+    asked.check_edit();
+}

@@ -88,6 +88,18 @@ impl Asked {
         assert_eq!(judge.payload()["question"].as_str().map(|q| q.contains(PROMPT)), Some(true));
     }
 
+    /// The agent made `made.txt` in its copy of `place`, judges saw the diff, and the original is as it was.
+    #[track_caller]
+    fn check_edit(&self) {
+        let record = self.record();
+        let file = &record["file_changes"]["files"][0];
+        assert_eq!((&file["path"], &file["status"]), (&"made.txt".into(), &"added".into()));
+        let payload = self.judge.payload();
+        let diff = payload["file_changes"].as_str().unwrap();
+        assert!(diff.contains("+++ b/made.txt\n@@ -0,0 +1 @@\n+made by the agent"), "{diff}");
+        assert!(!self.sandbox.cx.path("place/made.txt").exists());
+    }
+
     /// The prompt reached the model, and neither it nor a key was on the client's command line.
     #[track_caller]
     fn check_prompt(&self) {
