@@ -42,13 +42,14 @@ impl StreamLog {
         let attempt = entry.attempt + 1;
         let again = if entry.attempt > 0 { format!("_attempt-{attempt}") } else { String::new() };
         let time = started.replace([':', '.'], "-");
-        let prefix = format!("{time}_{}_{}{again}_", safe(entry.target), safe(entry.eval_id));
-        let named = tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(".log")
-            .rand_bytes(8)
-            .tempfile_in(dir)?;
-        let (mut file, path) = named.keep().map_err(|error| error.error)?;
+        let name = format!(
+            "{time}_{}_{}{again}_{}.log",
+            safe(entry.target),
+            safe(entry.eval_id),
+            eight_hex_digits()?
+        );
+        let path = dir.join(name);
+        let mut file = File::options().write(true).create_new(true).open(&path)?;
         write!(
             file,
             "# {} stream log\n# target: {}\n# eval: {}\n# attempt: {attempt}\n# started: {started}\n\n",
@@ -97,6 +98,12 @@ impl StreamLog {
             LogFormat::Json => number::to_string_pretty(event).unwrap_or_default(),
         }
     }
+}
+
+/// Keeps the logs of cases apart that begin in the same millisecond.
+fn eight_hex_digits() -> io::Result<String> {
+    let number = getrandom::u32().map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(format!("{number:08x}"))
 }
 
 /// A name as a part of a file's name.
