@@ -26,6 +26,9 @@ pub mod score;
 pub mod event;
 pub mod record;
 
+pub mod compare;
+pub mod stats;
+
 pub use call::{CallContext, Log, LogLevel};
 pub use candidate::Candidate;
 pub use evaluator::{

@@ -3,6 +3,7 @@
 //! | boundary | letter case | module |
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
+//! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
 //! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
 //!
@@ -11,6 +12,7 @@
 //! without touching it. A diff in this crate is a change of the contract.
 
 pub mod code_judge;
+pub mod comparison;
 pub mod env;
 pub mod exit;
 pub mod file_changes;
@@ -22,6 +24,7 @@ pub mod target_proxy;
 pub mod trace;
 
 pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
+pub use comparison::{Comparison, ComparisonVerdict, Comparisons};
 pub use exit::Exit;
 pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use message::{ChatMessage, OutputMessage, ToolCall};

@@ -1,0 +1,230 @@
+//! Tests of pairs: could the differences between two runs be chance?
+
+use super::distribution::ln_gamma;
+use super::{Random, Resampling, float};
+
+/// Up to so many differences that are not zero, every way to flip their signs is tried.
+pub const EXACT_UP_TO: usize = 20;
+
+/// The sign-flip permutation test, two-sided: if the two runs were alike, each difference could as well have the other
+/// sign. The result is the share of all sign patterns whose sum is at least as far from 0 as the one that was seen.
+///
+/// Up to [`EXACT_UP_TO`] differences all patterns are tried; with more, `resampling.flips` random ones, and the pattern
+/// that was seen counts as one of them, so that the result is never 0 and the test keeps its level.
+/// Differences of 0 carry no sign and differences that are not finite are left out.
+pub fn sign_flip(differences: &[f64], resampling: Resampling) -> f64 {
+    let signed = differences.iter().copied().filter(|value| value.is_finite() && *value != 0.0);
+    let signed: Vec<f64> = signed.collect();
+    if signed.is_empty() {
+        return 1.0;
+    }
+    let sizes: Vec<f64> = signed.iter().map(|value| value.abs()).collect();
+    // Sums that differ only by rounding are equal: 0.3 − 0.2 is not 0.1.
+    let slack = 1e-9 * sizes.iter().sum::<f64>();
+    let bar = signed.iter().sum::<f64>().abs() - slack;
+    if sizes.len() <= EXACT_UP_TO {
+        all_flips(&sizes, bar)
+    } else {
+        random_flips(&sizes, bar, resampling)
+    }
+}
+
+/// By symmetry the first sign can stay. The patterns come in Gray's order: from each to the next, one sign changes.
+fn all_flips(sizes: &[f64], bar: f64) -> f64 {
+    let patterns = 1_usize << (sizes.len() - 1);
+    let mut negative = vec![false; sizes.len()];
+    let mut sum: f64 = sizes.iter().sum();
+    let mut extreme = 1_usize;
+    for step in 1..patterns {
+        let index = 1 + step.trailing_zeros() as usize;
+        negative[index] = !negative[index];
+        sum += if negative[index] { -2.0 } else { 2.0 } * sizes[index];
+        extreme += usize::from(sum.abs() >= bar);
+    }
+    float(extreme) / float(patterns)
+}
+
+/// Four differences at a time: their 16 signed sums are looked up, not added.
+fn random_flips(sizes: &[f64], bar: f64, Resampling { flips, seed, .. }: Resampling) -> f64 {
+    let signed_sum = |chunk: &[f64], signs: usize| -> f64 {
+        let sizes = chunk.iter().enumerate();
+        sizes.map(|(index, size)| if signs >> index & 1 == 1 { -size } else { *size }).sum()
+    };
+    let tables: Vec<[f64; 16]> = sizes
+        .chunks(4)
+        .map(|chunk| std::array::from_fn(|signs| signed_sum(chunk, signs)))
+        .collect();
+    let mut random = Random::new(seed);
+    let mut extreme = 1_u32;
+    for _ in 0..flips {
+        let mut sum = 0.0;
+        for sixteen in tables.chunks(16) {
+            let mut bits = random.next();
+            for table in sixteen {
+                sum += table[(bits & 15) as usize];
+                bits >>= 4;
+            }
+        }
+        extreme += u32::from(sum.abs() >= bar);
+    }
+    f64::from(extreme) / f64::from(flips.saturating_add(1))
+}
+
+/// McNemar's exact test, two-sided: of the cases that passed in one run only, were `losses` and `wins` a fair coin? The
+/// same as [`sign_flip`] where every difference is 1 or −1, in closed form for any number of them.
+pub fn exact_mcnemar(losses: usize, wins: usize) -> f64 {
+    let (fewer, all) = (losses.min(wins), losses + wins);
+    if losses == wins {
+        return 1.0;
+    }
+    let tail =
+        if all <= EXACT_BINOMIAL { counted_tail(fewer, all) } else { summed_tail(fewer, all) };
+    (2.0 * tail).min(1.0)
+}
+
+/// Up to so many throws the ways to fall can be counted in 128 bits.
+const EXACT_BINOMIAL: usize = 100;
+
+/// How likely `most` heads or fewer are in `throws` throws of a coin, by counting.
+#[expect(clippy::cast_precision_loss, reason = "a rounded share is what is wanted")]
+fn counted_tail(most: usize, throws: usize) -> f64 {
+    let (mut ways, mut tail) = (1_u128, 1_u128);
+    for heads in 1..=most as u128 {
+        ways = ways * (throws as u128 - heads + 1) / heads;
+        tail += ways;
+    }
+    tail as f64 / (1_u128 << throws) as f64
+}
+
+/// The same for any number of throws, from the largest term downwards.
+fn summed_tail(most: usize, throws: usize) -> f64 {
+    let (heads, all) = (float(most), float(throws));
+    let ways = ln_gamma(all + 1.0) - ln_gamma(heads + 1.0) - ln_gamma(all - heads + 1.0);
+    let mut term = (ways - all * std::f64::consts::LN_2).exp();
+    let mut tail = term;
+    for heads in (1..=most).rev() {
+        let heads = float(heads);
+        term *= heads / (all - heads + 1.0);
+        tail += term;
+        if term < tail * 1e-18 {
+            break;
+        }
+    }
+    tail
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn near(found: f64, expected: f64) {
+        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+    }
+
+    #[track_caller]
+    fn check(differences: &[f64], expected: f64) {
+        near(sign_flip(differences, Resampling::default()), expected);
+    }
+
+    #[test]
+    fn few_differences_are_counted_out() {
+        check(&[1.0; 5], 2.0 / 32.0);
+        check(&[-1.0; 5], 2.0 / 32.0);
+        // Of the sums ±1 ±2 ±3 two reach 6, and two more reach 4.
+        check(&[1.0, 2.0, 3.0], 2.0 / 8.0);
+        check(&[-1.0, 2.0, 3.0], 4.0 / 8.0);
+        // Fisher's data of Darwin's maize, in eighths of an inch: 863 of 2^15 sums reach 314.
+        let maize = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48].map(f64::from);
+        check(&maize, 2.0 * 863.0 / 32_768.0);
+    }
+
+    #[test]
+    fn zeros_and_nonsense_do_not_count() {
+        check(&[], 1.0);
+        check(&[0.0, 0.0], 1.0);
+        check(&[0.4], 1.0);
+        check(&[0.5, 0.0, f64::NAN, 0.5, f64::INFINITY, 0.5], 2.0 / 8.0);
+    }
+
+    #[test]
+    fn rounding_makes_no_pattern_rarer() {
+        // 0.3 − 0.1 − 0.2 is not 0 for a machine.
+        check(&[0.3, -0.1, -0.2], 1.0);
+        check(&[0.1 + 0.2, -0.3, 0.1], 1.0);
+    }
+
+    #[test]
+    fn many_differences_are_sampled_and_agree_with_theory() {
+        // 21 and more are sampled; for differences of one size the closed form is McNemar's.
+        for (losses, wins) in [(10, 15), (4, 20), (30, 34)] {
+            let differences = [vec![-0.25; losses], vec![0.25; wins]].concat();
+            let sampled = sign_flip(&differences, Resampling::default());
+            let exact = exact_mcnemar(losses, wins);
+            let error = (exact * (1.0 - exact) / 10_000.0).sqrt();
+            assert!((sampled - exact).abs() < 4.0 * error + 1e-4, "{sampled} is not near {exact}");
+        }
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_number() {
+        let differences: Vec<f64> = (0..40).map(|index| f64::from(index % 7) - 2.0).collect();
+        let of = |seed| sign_flip(&differences, Resampling { seed, ..Resampling::default() });
+        near(of(1), of(1));
+        assert!((of(1) - of(2)).abs() > 0.0);
+    }
+
+    #[test]
+    fn a_sampled_p_value_is_never_zero() {
+        near(sign_flip(&[1.0; 500], Resampling::default()), 1.0 / 10_001.0);
+    }
+
+    #[test]
+    fn mcnemar_is_twice_the_binomial_tail() {
+        near(exact_mcnemar(1, 8), 0.039_062_5);
+        near(exact_mcnemar(8, 1), 0.039_062_5);
+        near(exact_mcnemar(0, 6), 0.031_25);
+        near(exact_mcnemar(0, 0), 1.0);
+        near(exact_mcnemar(7, 7), 1.0);
+        near(exact_mcnemar(7, 8), 1.0);
+        // 2 · Σ C(25, i) for i ≤ 5, over 2^25: 2 · 68 406 / 33 554 432.
+        near(exact_mcnemar(5, 20), 136_812.0 / 33_554_432.0);
+    }
+
+    #[test]
+    fn mcnemar_stands_large_numbers() {
+        let p_value = exact_mcnemar(49_500, 50_500);
+        // The normal approximation with a correction of one half gives 0.00158.
+        assert!((0.001_5..0.001_7).contains(&p_value), "{p_value}");
+        assert!((0.0..1e-300).contains(&exact_mcnemar(0, 100_000)));
+    }
+
+    #[test]
+    fn both_ways_to_the_tail_agree() {
+        for (most, throws) in [(0, 1), (3, 9), (20, 60), (45, 100)] {
+            let (counted, summed) = (counted_tail(most, throws), summed_tail(most, throws));
+            assert!((counted / summed - 1.0).abs() < 1e-12, "{counted} is not {summed}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_p_value_is_a_share_and_knows_no_direction(
+            differences in prop::collection::vec(-1.0..1.0_f64, 0..26),
+        ) {
+            let resampling = Resampling { flips: 200, ..Resampling::default() };
+            let p_value = sign_flip(&differences, resampling);
+            let mirrored: Vec<f64> = differences.iter().map(|value| -value).collect();
+            prop_assert!(p_value > 0.0 && p_value <= 1.0);
+            prop_assert!((p_value - sign_flip(&mirrored, resampling)).abs() < 1e-12);
+        }
+
+        #[test]
+        fn mcnemar_is_the_sign_flip_of_ones(losses in 0_usize..10, wins in 0_usize..10) {
+            let differences = [vec![-1.0; losses], vec![1.0; wins]].concat();
+            let flipped = sign_flip(&differences, Resampling::default());
+            prop_assert!((flipped - exact_mcnemar(losses, wins)).abs() < 1e-12);
+        }
+    }
+}
