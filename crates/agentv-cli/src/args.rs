@@ -28,6 +28,10 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Check eval files, datasets, targets and configuration without calling anything
     Validate(ValidateArgs),
+    /// Put runs side by side: what changed, and is it more than noise?
+    Compare(CompareArgs),
+    /// Join the results of shards into one file
+    Merge(MergeArgs),
     /// Have a model write parts of eval files
     #[command(subcommand)]
     Generate(GenerateCommand),
@@ -260,4 +264,68 @@ pub(crate) struct ValidateArgs {
 pub(crate) enum ReportFormat {
     Text,
     Json,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 no candidate is worse, 1 one is, 2 wrong input. Worse means that its
+            mean is below the baseline's, or with --strict that the verdict is
+            `regression`
+
+Examples:
+  agentv compare before.jsonl after.jsonl
+  agentv compare main.jsonl branch.jsonl --strict --format markdown
+  agentv compare baseline.jsonl gpt.jsonl claude.jsonl --json")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
+pub(crate) struct CompareArgs {
+    /// Results files (.jsonl, .yaml), folders or ids of runs; the first is the baseline
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub runs: Vec<PathBuf>,
+    /// A case is won or lost from this difference on
+    #[arg(short, long, value_name = "DELTA", default_value_t = 0.1)]
+    pub threshold: f64,
+    /// How to print the comparison
+    #[arg(short, long, value_enum, default_value_t = CompareFormat::Table)]
+    pub format: CompareFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub json: bool,
+    /// Exit 1 only if the verdict is `regression`: worse by more than chance
+    #[arg(long)]
+    pub strict: bool,
+    /// How often equal runs may be taken for different ones, 0.001 to 0.5
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
+    pub level: f64,
+    /// Where the random numbers of the statistics start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Leave records with an error out, instead of counting them as 0
+    #[arg(long)]
+    pub exclude_errors: bool,
+    /// No colours, even on a terminal; `NO_COLOR` does the same
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    Table,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done, 2 wrong input or records that contradict each other, 3 the file
+            cannot be written
+
+Examples:
+  agentv merge shard-1.jsonl shard-2.jsonl --out results.jsonl")]
+pub(crate) struct MergeArgs {
+    /// Results files (.jsonl, .yaml), folders or ids of runs, in the order in which their records are wanted
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Where the records go; JSONL, or YAML if the name says so
+    #[arg(short, long, value_name = "FILE")]
+    pub out: PathBuf,
 }

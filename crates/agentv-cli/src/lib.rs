@@ -26,6 +26,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     match args.command {
         Command::Eval(args) => commands::eval::run(args, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),
+        Command::Compare(args) => commands::compare::run(&args, &surroundings),
+        Command::Merge(args) => commands::merge::run(&args, &surroundings),
         Command::Import(args) => commands::import::run(&args, &surroundings),
         Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &surroundings),
         Command::Generate(GenerateCommand::Rubrics(args)) => {

@@ -15,5 +15,6 @@ pub mod evaluators;
 pub mod generate;
 pub mod import;
 
+pub mod results;
 pub mod run;
 pub mod writers;

@@ -6,7 +6,7 @@
 pub enum Exit {
     /// The command did its work and every gate that was asked for held. Low scores alone are no failure.
     Success = 0,
-    /// A gate was missed.
+    /// A gate was missed, or `compare` found the candidate worse.
     Gate = 1,
     /// Wrong input or usage; nothing was called and no output file was touched.
     Usage = 2,
@@ -20,7 +20,10 @@ impl Exit {
     /// Every code, for the reference page.
     pub const ALL: [(Self, &str); 5] = [
         (Self::Success, "the command did its work; low scores alone are no failure"),
-        (Self::Gate, "a gate was missed (`--threshold`, `--case-threshold`)"),
+        (
+            Self::Gate,
+            "a gate was missed (`--threshold`, `--case-threshold`), or `compare` found the candidate worse",
+        ),
         (Self::Usage, "wrong input or usage; nothing was called and no output file was touched"),
         (
             Self::Incomplete,

@@ -68,6 +68,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ("import", &[("providers", Whole)]),
     ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
+    ("results", &[("load", Whole), ("writers", Whole)]),
     (
         "run",
         &[

@@ -8,7 +8,7 @@ use agentv_runtime::config::Env;
 use agentv_runtime::load::Loader;
 use agentv_runtime::process::Processes;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the program was started.
@@ -32,6 +32,11 @@ impl Surroundings {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         Ok(Self { working_dir, repo_root, env: Env::new(variables) })
+    }
+
+    /// Where `.agentv` is looked for, the nearest first.
+    pub(crate) fn bases(&self) -> [&Path; 2] {
+        [&self.working_dir, &self.repo_root]
     }
 
     /// A loader that looks around here, for all cases.

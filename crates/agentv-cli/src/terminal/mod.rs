@@ -1,14 +1,21 @@
 //! All printing is here. Data goes to stdout, everything else to stderr; colours only where somebody can see them.
 
+mod comparison;
 mod diagnostics;
+mod figures;
+mod markdown;
 mod progress;
 mod screen;
 mod style;
 mod summary;
+mod table;
 
+pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
+pub(crate) use markdown::markdown_comparisons;
 pub(crate) use progress::Progress;
 pub(crate) use screen::Screen;
+pub(crate) use style::Paint;
 pub(crate) use summary::summary;
 
 use agentv_wire::Exit;

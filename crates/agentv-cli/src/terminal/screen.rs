@@ -1,4 +1,4 @@
-//! Standard output, buffered and without colours: these are lines that scripts read. When nobody reads any more (`| head`), printing ends and the work goes on.
+//! Standard output, buffered. Lines that scripts read have no colours; others have them where somebody can see them. When nobody reads any more (`| head`), printing ends and the work goes on.
 
 use std::io::{self, Stdout, Write};
 

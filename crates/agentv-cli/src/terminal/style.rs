@@ -1,7 +1,40 @@
 //! The few colours.
 
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
+use std::fmt::Display;
+use std::io;
 
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(super) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub(super) const HELP: Style = AnsiColor::Cyan.on_default().bold();
+pub(super) const PLAIN: Style = Style::new();
+pub(super) const BOLD: Style = Style::new().bold();
+pub(super) const DIM: Style = Style::new().dimmed();
+pub(super) const GOOD: Style = AnsiColor::Green.on_default();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
+
+/// Whether standard output gets colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Plain,
+    Coloured,
+}
+
+impl Paint {
+    /// As the terminal and its usual variables say.
+    pub(crate) fn of_stdout() -> Self {
+        match AutoStream::choice(&io::stdout()) {
+            anstream::ColorChoice::Never => Self::Plain,
+            _ => Self::Coloured,
+        }
+    }
+
+    pub(super) fn paint(self, style: Style, text: impl Display) -> String {
+        match self {
+            Self::Coloured if style != PLAIN => format!("{style}{text}{style:#}"),
+            _ => text.to_string(),
+        }
+    }
+}

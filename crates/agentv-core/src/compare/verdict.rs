@@ -109,7 +109,7 @@ pub(super) fn judge(pairs: &[Pair<'_>], rules: &Rules) -> (Statistics, Compariso
 
 /// The verdict in words, the most important first.
 pub(super) fn reasons(comparison: &Comparison, rules: &Rules) -> Vec<String> {
-    let Comparison { statistics, summary, unmatched, .. } = comparison;
+    let Comparison { statistics, summary, .. } = comparison;
     let mut reasons = vec![main_reason(comparison)];
     if let Some(effect) = statistics.smallest_effect.filter(|_| {
         matches!(comparison.verdict, ComparisonVerdict::NoEvidence | ComparisonVerdict::TooFewCases)
@@ -130,13 +130,6 @@ pub(super) fn reasons(comparison: &Comparison, rules: &Rules) -> Vec<String> {
     }
     if summary.excluded > 0 {
         reasons.push(format!("{} not compared: a run has only errors", cases(summary.excluded)));
-    }
-    if unmatched.file1 + unmatched.file2 > 0 {
-        reasons.push(format!(
-            "not compared: {} only in the baseline, {} only in the candidate",
-            cases(unmatched.file1),
-            cases(unmatched.file2)
-        ));
     }
     reasons
 }

@@ -38,6 +38,7 @@ pub use validate::{FileKind, validatable, validate};
 
 use crate::config::{Cost, Dropped, Env, Note, Notes};
 use crate::process::Processes;
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -86,4 +87,16 @@ impl Report {
     pub fn warnings(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(|note| !note.is_error())
     }
+}
+
+/// A YAML document as a bare value, for files that programs write. What is wrong is told in words, with its line.
+pub fn yaml_value(text: &str) -> Result<Value, String> {
+    let mut notes = Notes::new("");
+    if let Some(node) = yaml::parse(text, &mut notes) {
+        return Ok(node.to_value());
+    }
+    notes.locate(text, 1);
+    let (list, _) = notes.finish();
+    let told = list.first().map(|note| format!("{} (its line {})", note.message, note.place.line));
+    Err(told.unwrap_or_default())
 }

@@ -12,3 +12,8 @@ pub(super) fn render(record: &ResultRecord) -> io::Result<Vec<u8>> {
     line.push(b'\n');
     Ok(line)
 }
+
+#[expect(clippy::unnecessary_wraps, reason = "other formats can fail")]
+pub(super) fn copy(json: &str) -> io::Result<Vec<u8>> {
+    Ok(format!("{json}\n").into_bytes())
+}

@@ -4,13 +4,27 @@ mod jsonl;
 mod yaml;
 
 use agentv_wire::ResultRecord;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write};
+use std::path::Path;
 
 /// The registry.
 pub const WRITERS: &[WriterKind] = &[
-    WriterKind { name: "jsonl", extension: "jsonl", render: jsonl::render, between: b"" },
-    WriterKind { name: "yaml", extension: "yaml", render: yaml::render, between: b"\n" },
+    WriterKind {
+        name: "jsonl",
+        extension: "jsonl",
+        render: jsonl::render,
+        copy: jsonl::copy,
+        between: b"",
+    },
+    WriterKind {
+        name: "yaml",
+        extension: "yaml",
+        render: yaml::render,
+        copy: yaml::copy,
+        between: b"\n",
+    },
 ];
 
 /// How one format is named and written. Records are rendered where they are made, many at a time; the file only takes them.
@@ -20,6 +34,8 @@ pub struct WriterKind {
     pub extension: &'static str,
     /// A record as it stands in the file, with its end.
     pub render: Render,
+    /// The same for a record that is JSON already; keys that AgentV does not know are kept.
+    pub copy: fn(&str) -> io::Result<Vec<u8>>,
     /// What keeps two records apart.
     between: &'static [u8],
 }
@@ -30,6 +46,14 @@ pub type Render = fn(&ResultRecord) -> io::Result<Vec<u8>>;
 impl WriterKind {
     pub fn find(name: &str) -> Option<&'static Self> {
         WRITERS.iter().find(|kind| kind.name == name)
+    }
+
+    /// The format of a file by its name: YAML if it says so, else JSONL.
+    pub fn of_path(path: &Path) -> &'static Self {
+        let extension = path.extension().map(OsStr::to_ascii_lowercase);
+        let is_yaml = extension.is_some_and(|extension| extension == "yaml" || extension == "yml");
+        let name = if is_yaml { "yaml" } else { "jsonl" };
+        Self::find(name).unwrap_or(&WRITERS[0])
     }
 }
 

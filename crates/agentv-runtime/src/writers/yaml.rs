@@ -6,7 +6,11 @@ use std::io;
 
 pub(super) fn render(record: &ResultRecord) -> io::Result<Vec<u8>> {
     // By way of JSON, so that numbers look the same in both formats.
-    let value: Value = serde_json::from_str(&number::to_string(record)?)?;
+    copy(&number::to_string(record)?)
+}
+
+pub(super) fn copy(json: &str) -> io::Result<Vec<u8>> {
+    let value: Value = serde_json::from_str(json)?;
     let text = serde_saphyr::to_string(&value).map_err(io::Error::other)?;
     let text = text.trim_start_matches("---\n").trim_end();
     Ok(format!("---\n{text}\n").into_bytes())

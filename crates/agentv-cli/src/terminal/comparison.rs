@@ -1,0 +1,284 @@
+//! A comparison for people: the cases, what they come to, and what that means.
+
+use super::Screen;
+use super::figures::{count, p_value, percent, signed};
+use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
+use super::table::{Cell, Side, Table};
+use agentv_wire::comparison::{
+    CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, PairOutcome, PairedTest,
+    Statistics,
+};
+use anstyle::Style;
+
+/// How many cases that are in one run only are named.
+const NAMED: usize = 5;
+
+/// Prints each comparison, and an overview where there are several.
+pub(crate) fn show_comparisons(comparisons: &[Comparison], paint: Paint) {
+    let mut screen = Screen::new();
+    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let mut page = Page { screen: &mut screen, paint, width };
+    for comparison in comparisons {
+        page.comparison(comparison);
+    }
+    if comparisons.len() > 1 {
+        page.overview(comparisons);
+    }
+}
+
+/// Where lines go, and how wide and colourful they may be.
+struct Page<'s> {
+    screen: &'s mut Screen,
+    paint: Paint,
+    width: Option<usize>,
+}
+
+impl Page<'_> {
+    fn comparison(&mut self, comparison: &Comparison) {
+        self.line("");
+        self.line(format!("Comparing: {} → {}", comparison.baseline, comparison.candidate));
+        self.line("");
+        if comparison.matched.is_empty() {
+            self.line("No matching eval ids: the runs have no case in common");
+        } else {
+            self.cases(&comparison.matched);
+        }
+        self.unmatched(comparison);
+        self.line("");
+        self.summary(comparison);
+        self.verdict(comparison);
+        for (title, groups) in [
+            ("Evaluator", &comparison.evaluators),
+            ("Tag", &comparison.tags),
+            ("Target", &comparison.targets),
+        ] {
+            self.groups(title, groups);
+        }
+        self.line("");
+    }
+
+    fn line(&mut self, text: impl AsRef<str>) {
+        self.screen.line(text);
+    }
+
+    fn table(&mut self, table: &Table) {
+        for line in table.lines(self.paint, self.width) {
+            self.line(line);
+        }
+    }
+
+    fn cases(&mut self, cases: &[MatchedCase]) {
+        let mut table = Table::new()
+            .column("Eval ID", Side::Left, 7)
+            .column("Baseline", Side::Right, 8)
+            .column("Candidate", Side::Right, 9)
+            .column("Delta", Side::Right, 8)
+            .column("Result", Side::Left, 6);
+        let has_remarks = cases.iter().any(|case| !remark(case).is_empty());
+        if has_remarks {
+            table = table.column("", Side::Left, 0);
+        }
+        for case in cases {
+            let (mark, word, style) = match case.outcome {
+                PairOutcome::Win => ("✓", "win", GOOD),
+                PairOutcome::Loss => ("✗", "loss", BAD),
+                PairOutcome::Tie => ("=", "tie", DIM),
+            };
+            table.row(vec![
+                Cell::new(case_label(&case.case)),
+                Cell::new(format!("{:.2}", case.score1)),
+                Cell::new(format!("{:.2}", case.score2)),
+                Cell::styled(signed(case.delta, 2), style),
+                Cell::styled(format!("{mark} {word}"), style),
+                Cell::styled(remark(case), DIM),
+            ]);
+        }
+        self.table(&table);
+    }
+
+    fn unmatched(&mut self, comparison: &Comparison) {
+        let unmatched = &comparison.unmatched;
+        if unmatched.file1 + unmatched.file2 == 0 {
+            return;
+        }
+        self.line("");
+        let text = format!(
+            "⚠ Unmatched: {} in baseline, {} in candidate",
+            unmatched.file1, unmatched.file2
+        );
+        self.line(self.paint.paint(DOUBTFUL, text));
+        for (run, cases) in [("baseline", &unmatched.cases1), ("candidate", &unmatched.cases2)] {
+            if cases.is_empty() {
+                continue;
+            }
+            let names: Vec<String> = cases.iter().take(NAMED).map(case_label).collect();
+            let more = cases.len() - names.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            self.line(format!("  only in {run}: {}{more}", names.join(", ")));
+        }
+    }
+
+    /// Scripts read this line: its shape is part of the contract.
+    fn summary(&mut self, comparison: &Comparison) {
+        let summary = &comparison.summary;
+        let (status, style) = if summary.mean_delta > 0.0 {
+            ("improved", GOOD)
+        } else if summary.mean_delta < 0.0 {
+            ("regressed", BAD)
+        } else {
+            ("neutral", DIM)
+        };
+        self.line(format!(
+            "Summary: {}, {}, {} | Mean Δ: {} | Status: {}",
+            count(summary.wins, "win", "wins"),
+            count(summary.losses, "loss", "losses"),
+            count(summary.ties, "tie", "ties"),
+            self.paint.paint(style, signed(summary.mean_delta, 3)),
+            self.paint.paint(style, status),
+        ));
+    }
+
+    fn verdict(&mut self, comparison: &Comparison) {
+        let Comparison { summary, statistics, .. } = comparison;
+        if !comparison.matched.is_empty() {
+            let delta = signed(summary.mean2 - summary.mean1, 3);
+            let interval =
+                interval(statistics).map(|text| format!("   {text}")).unwrap_or_default();
+            self.line("");
+            self.line(format!(
+                "Mean score  {:.3} → {:.3}   Δ {delta}{interval}",
+                summary.mean1, summary.mean2
+            ));
+            if let (Some(one), Some(two)) = (summary.pass_rate1, summary.pass_rate2) {
+                self.line(format!("Pass rate   {} → {}", percent(one), percent(two)));
+            }
+            let p_value = p_value(statistics.p_value);
+            self.line(format!("p-value     {p_value}   {}", test_words(statistics)));
+        }
+        self.line("");
+        let (word, style) = verdict_words(comparison.verdict);
+        let head = self.paint.paint(BOLD, "Verdict:");
+        self.line(format!("{head} {}", self.paint.paint(style.bold(), word)));
+        for reason in &comparison.reasons {
+            self.line(format!("  {reason}"));
+        }
+    }
+
+    fn groups(&mut self, title: &str, groups: &[ComparedGroup]) {
+        if groups.is_empty() {
+            return;
+        }
+        let mut table = Table::new()
+            .column(title, Side::Left, 7)
+            .column("Cases", Side::Right, 5)
+            .column("Baseline", Side::Right, 8)
+            .column("Candidate", Side::Right, 9)
+            .column("Delta", Side::Right, 8)
+            .column("p", Side::Right, 6);
+        if groups.iter().any(|group| group.errors1 + group.errors2 > 0) {
+            table = table.column("Errors", Side::Right, 6);
+        }
+        for group in groups {
+            let delta = signed(group.mean_delta, 3);
+            let style = if group.p_value > 0.05 {
+                PLAIN
+            } else if group.mean_delta < 0.0 {
+                BAD
+            } else {
+                GOOD
+            };
+            table.row(vec![
+                Cell::new(&group.name),
+                Cell::new(group.cases.to_string()),
+                Cell::new(format!("{:.3}", group.mean1)),
+                Cell::new(format!("{:.3}", group.mean2)),
+                Cell::styled(delta, style),
+                Cell::styled(p_value(group.p_value), style),
+                Cell::styled(format!("{} → {}", group.errors1, group.errors2), style::DIM),
+            ]);
+        }
+        self.line("");
+        self.table(&table);
+    }
+
+    fn overview(&mut self, comparisons: &[Comparison]) {
+        let mut table = Table::new()
+            .column("Candidate", Side::Left, 9)
+            .column("Cases", Side::Right, 5)
+            .column("Baseline", Side::Right, 8)
+            .column("Mean", Side::Right, 8)
+            .column("Delta", Side::Right, 8)
+            .column("p", Side::Right, 6)
+            .column("Verdict", Side::Left, 7);
+        for comparison in comparisons {
+            let (word, style) = verdict_words(comparison.verdict);
+            let summary = &comparison.summary;
+            table.row(vec![
+                Cell::new(&comparison.candidate),
+                Cell::new(summary.matched.to_string()),
+                Cell::new(format!("{:.3}", summary.mean1)),
+                Cell::new(format!("{:.3}", summary.mean2)),
+                Cell::new(signed(summary.mean2 - summary.mean1, 3)),
+                Cell::new(p_value(comparison.statistics.p_value)),
+                Cell::styled(word, style),
+            ]);
+        }
+        self.table(&table);
+        self.line("");
+    }
+}
+
+/// The id, with what else tells the case apart.
+pub(super) fn case_label(case: &CaseName) -> String {
+    let dataset = case.dataset.as_ref().map(|dataset| format!("{dataset}/")).unwrap_or_default();
+    let target = case.target.as_ref().map(|target| format!(" @ {target}")).unwrap_or_default();
+    format!("{dataset}{}{target}", case.eval_id)
+}
+
+/// What is special about a case: errors and trials.
+pub(super) fn remark(case: &MatchedCase) -> String {
+    let mut parts = Vec::new();
+    match (case.errors1 > 0, case.errors2 > 0) {
+        (true, true) => parts.push("errors in both".to_owned()),
+        (true, false) => parts.push("error in baseline".to_owned()),
+        (false, true) => parts.push("error in candidate".to_owned()),
+        (false, false) => {}
+    }
+    if case.trials1 == case.trials2 && case.trials1 > 1 {
+        parts.push(format!("{} trials", case.trials1));
+    } else if case.trials1 != case.trials2 {
+        parts.push(format!("{} → {} trials", case.trials1, case.trials2));
+    }
+    parts.join(", ")
+}
+
+/// The interval of the mean difference.
+pub(super) fn interval(statistics: &Statistics) -> Option<String> {
+    let interval = statistics.interval?;
+    let confidence = rounded(statistics.confidence * 100.0);
+    let (low, high) = (signed(interval.low, 3), signed(interval.high, 3));
+    Some(format!("{confidence} % interval {low} to {high}"))
+}
+
+/// Without a fraction that only rounding made.
+fn rounded(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+pub(super) fn test_words(statistics: &Statistics) -> String {
+    let test = match statistics.test {
+        PairedTest::Mcnemar => "exact McNemar test",
+        PairedTest::SignFlipExact => "exact sign-flip test",
+        PairedTest::SignFlipSampled => "sign-flip test",
+    };
+    format!("{test}, {}", count(statistics.cases, "case", "cases"))
+}
+
+pub(super) fn verdict_words(verdict: ComparisonVerdict) -> (&'static str, Style) {
+    match verdict {
+        ComparisonVerdict::Regression => ("regression", BAD),
+        ComparisonVerdict::Improvement => ("improvement", GOOD),
+        ComparisonVerdict::NoEvidence => ("no evidence of a difference", PLAIN),
+        ComparisonVerdict::TooFewCases => ("too few cases", DOUBTFUL),
+    }
+}

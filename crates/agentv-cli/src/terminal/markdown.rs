@@ -1,0 +1,129 @@
+//! A comparison for a pull request: short, the verdict first, long lists folded away.
+
+use super::Screen;
+use super::comparison::{case_label, interval, remark, test_words, verdict_words};
+use super::figures::{count, p_value, percent, signed};
+use agentv_wire::comparison::{ComparedGroup, Comparison, PairOutcome};
+
+/// How many changed cases are listed; GitHub takes no longer comments.
+const LISTED: usize = 50;
+
+/// Prints each comparison as a section.
+pub(crate) fn markdown_comparisons(comparisons: &[Comparison]) {
+    let mut screen = Screen::new();
+    for (index, comparison) in comparisons.iter().enumerate() {
+        if index > 0 {
+            screen.line("");
+        }
+        section(comparison, &mut screen);
+    }
+}
+
+fn section(comparison: &Comparison, screen: &mut Screen) {
+    let Comparison { summary, statistics, unmatched, .. } = comparison;
+    let (word, _) = verdict_words(comparison.verdict);
+    screen.line(format!("### `{}` → `{}`", comparison.baseline, comparison.candidate));
+    screen.line("");
+    screen.line(format!("**Verdict: {word}**"));
+    screen.line("");
+    for reason in &comparison.reasons {
+        screen.line(format!("* {reason}"));
+    }
+    if unmatched.file1 + unmatched.file2 > 0 {
+        screen.line(format!(
+            "* unmatched: {} in the baseline, {} in the candidate",
+            unmatched.file1, unmatched.file2
+        ));
+    }
+    if comparison.matched.is_empty() {
+        return;
+    }
+    screen.line("");
+    screen.line("| | Baseline | Candidate | Delta |");
+    screen.line("| --- | ---: | ---: | ---: |");
+    screen.line(format!(
+        "| Mean score | {:.3} | {:.3} | {} |",
+        summary.mean1,
+        summary.mean2,
+        signed(summary.mean2 - summary.mean1, 3)
+    ));
+    if let (Some(one), Some(two)) = (summary.pass_rate1, summary.pass_rate2) {
+        let points = signed((two - one) * 100.0, 1);
+        screen.line(format!("| Pass rate | {} | {} | {points} |", percent(one), percent(two)));
+    }
+    screen.line("");
+    let interval = interval(statistics).map(|text| format!(", {text}")).unwrap_or_default();
+    screen.line(format!(
+        "{}, {}, {}; p-value {} ({}){interval}",
+        count(summary.wins, "win", "wins"),
+        count(summary.losses, "loss", "losses"),
+        count(summary.ties, "tie", "ties"),
+        p_value(statistics.p_value),
+        test_words(statistics),
+    ));
+    changes(comparison, screen);
+    groups("Evaluator", &comparison.evaluators, screen);
+    groups("Tag", &comparison.tags, screen);
+    groups("Target", &comparison.targets, screen);
+}
+
+/// Losses first: they are what a reviewer looks for.
+fn changes(comparison: &Comparison, screen: &mut Screen) {
+    let of = |outcome| comparison.matched.iter().filter(move |case| case.outcome == outcome);
+    let changed: Vec<_> = of(PairOutcome::Loss).chain(of(PairOutcome::Win)).collect();
+    if changed.is_empty() {
+        return;
+    }
+    screen.line("");
+    screen.line(format!(
+        "<details><summary>{} changed</summary>",
+        count(changed.len(), "case", "cases")
+    ));
+    screen.line("");
+    screen.line("| Case | Baseline | Candidate | Delta | |");
+    screen.line("| --- | ---: | ---: | ---: | --- |");
+    for case in changed.iter().take(LISTED) {
+        let word = if case.outcome == PairOutcome::Loss { "✗ loss" } else { "✓ win" };
+        let remark = remark(case);
+        let remark = if remark.is_empty() { remark } else { format!(" ({remark})") };
+        screen.line(format!(
+            "| {} | {:.2} | {:.2} | {} | {word}{remark} |",
+            code(&case_label(&case.case)),
+            case.score1,
+            case.score2,
+            signed(case.delta, 2)
+        ));
+    }
+    screen.line("");
+    if changed.len() > LISTED {
+        screen.line(format!("… and {} more", changed.len() - LISTED));
+        screen.line("");
+    }
+    screen.line("</details>");
+}
+
+fn groups(title: &str, groups: &[ComparedGroup], screen: &mut Screen) {
+    if groups.is_empty() {
+        return;
+    }
+    screen.line("");
+    screen.line(format!("| {title} | Cases | Baseline | Candidate | Delta | p |"));
+    screen.line("| --- | ---: | ---: | ---: | ---: | ---: |");
+    for group in groups {
+        screen.line(format!(
+            "| {} | {} | {:.3} | {:.3} | {} | {} |",
+            code(&group.name),
+            group.cases,
+            group.mean1,
+            group.mean2,
+            signed(group.mean_delta, 3),
+            p_value(group.p_value)
+        ));
+    }
+}
+
+/// A name that cannot end its cell or its quotes.
+fn code(name: &str) -> String {
+    let safe = name.replace('`', "'").replace('|', "\\|").replace(['\n', '\r'], " ");
+    format!("`{safe}`")
+}

@@ -1,0 +1,163 @@
+//! Columns of text that line up, whatever letters are in them.
+
+use super::style::{BOLD, DIM, PLAIN, Paint};
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Between columns.
+const GAP: &str = "  ";
+/// The first column is never cut below this.
+const NARROWEST: usize = 12;
+
+/// On which side a column lines up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// A table with a head. The first column holds names; where the screen is too narrow, names are cut.
+#[derive(Debug)]
+pub(super) struct Table {
+    columns: Vec<(String, Side, usize)>,
+    rows: Vec<Vec<Cell>>,
+}
+
+/// A text with its colour.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), style: PLAIN }
+    }
+
+    pub(super) fn styled(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self { columns: Vec::new(), rows: Vec::new() }
+    }
+
+    /// Adds a column that is at least so wide.
+    pub(super) fn column(mut self, title: &str, side: Side, width: usize) -> Self {
+        self.columns.push((title.to_owned(), side, width));
+        self
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<Cell>) {
+        self.rows.push(cells);
+    }
+
+    /// The lines, no wider than the screen if that is known and wide enough.
+    pub(super) fn lines(&self, paint: Paint, screen: Option<usize>) -> Vec<String> {
+        let widths = self.widths(screen);
+        let heads: Vec<Cell> =
+            self.columns.iter().map(|(title, ..)| Cell::styled(title, BOLD)).collect();
+        let rules = widths.iter().map(|width| Cell::styled("─".repeat(*width), DIM)).collect();
+        let rows = [heads, rules];
+        rows.iter().chain(&self.rows).map(|row| self.line(row, &widths, paint)).collect()
+    }
+
+    fn widths(&self, screen: Option<usize>) -> Vec<usize> {
+        let widest = |index: usize| {
+            self.rows.iter().filter_map(|row| Some(row.get(index)?.text.width())).max().unwrap_or(0)
+        };
+        let columns = self.columns.iter().enumerate();
+        let mut widths: Vec<usize> = columns
+            .map(|(index, (title, _, least))| title.width().max(*least).max(widest(index)))
+            .collect();
+        let all: usize = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+        if let (Some(screen), Some(first)) = (screen, widths.first_mut()) {
+            let over = all.saturating_sub(screen);
+            *first = first.saturating_sub(over).max(NARROWEST.min(*first));
+        }
+        widths
+    }
+
+    fn line(&self, row: &[Cell], widths: &[usize], paint: Paint) -> String {
+        let mut line = String::new();
+        for ((cell, width), (_, side, _)) in row.iter().zip(widths).zip(&self.columns) {
+            if !line.is_empty() {
+                line.push_str(GAP);
+            }
+            let text = cut(&cell.text, *width);
+            let margin = " ".repeat(width - text.width());
+            let text = paint.paint(cell.style, &text);
+            line.push_str(&match side {
+                Side::Left => text + &margin,
+                Side::Right => margin + &text,
+            });
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+/// The text, or its start and its end around `…`: ids often differ in either.
+fn cut(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let start = fitting(text.chars(), room.div_ceil(2));
+    let end = fitting(text.chars().rev(), room - start.as_str().width());
+    format!("{start}…{}", end.chars().rev().collect::<String>())
+}
+
+/// As many characters as fit.
+fn fitting(characters: impl Iterator<Item = char>, room: usize) -> String {
+    let mut text = String::new();
+    for character in characters {
+        text.push(character);
+        if text.width() > room {
+            text.pop();
+            break;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new().column("Name", Side::Left, 0).column("Score", Side::Right, 7);
+        table.row(vec![Cell::new("a-rather-long-name-of-a-case"), Cell::new("1.00")]);
+        table.row(vec![Cell::new("日本語"), Cell::new("0.25")]);
+        table
+    }
+
+    #[test]
+    fn columns_line_up_whatever_letters_are_in_them() {
+        assert_eq!(
+            table().lines(Paint::Plain, None),
+            [
+                "Name                            Score",
+                "────────────────────────────  ───────",
+                "a-rather-long-name-of-a-case     1.00",
+                "日本語                           0.25",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_narrow_screen_cuts_names_in_the_middle() {
+        assert_eq!(
+            table().lines(Paint::Plain, Some(25)),
+            [
+                "Name                Score",
+                "────────────────  ───────",
+                "a-rather…-a-case     1.00",
+                "日本語               0.25",
+            ]
+        );
+        assert!(table().lines(Paint::Plain, Some(1))[2].starts_with("a-rath…-case"));
+    }
+}

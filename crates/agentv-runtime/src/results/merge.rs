@@ -1,0 +1,196 @@
+//! The results of several shards as one file.
+
+use super::{Reader, ResultsError};
+use crate::writers::{ResultFile, WriterKind};
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use thiserror::Error;
+
+/// How many conflicts are told.
+const TOLD: usize = 5;
+/// How many bytes are gathered for a write.
+const BLOCK: usize = 256 * 1024;
+
+/// What became one file.
+#[derive(Debug, Default)]
+pub struct Merged {
+    pub records: usize,
+    /// Records that were there already, to the letter.
+    pub repeated: usize,
+    /// Files whose last record was cut off, by their place among the inputs, and the line.
+    pub torn: Vec<(usize, usize)>,
+}
+
+/// Two records of the same case that are not the same.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub eval_id: String,
+    pub target: String,
+    /// The inputs by their place, and the lines.
+    pub first: (usize, usize),
+    pub second: (usize, usize),
+}
+
+/// Why there is no file.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    #[error("{} records contradict others of the same case", .0.len() + .1)]
+    Conflicts(Vec<Conflict>, usize),
+    #[error("the results cannot be written")]
+    Unwritable(#[source] io::Error),
+}
+
+/// An input: its file, and how messages call it.
+type Input = (PathBuf, String);
+
+/// Joins files of results in the order given. `out` is written only if all is well, and then at once.
+pub fn merge(inputs: &[Input], out: &Path) -> Result<Merged, MergeError> {
+    // Through a link, so that the link stays one.
+    let out = out.canonicalize().unwrap_or_else(|_| out.to_owned());
+    let (file, temporary) = beside(&out).map_err(MergeError::Unwritable)?;
+    let mut merging = Merging {
+        results: ResultFile::new(WriterKind::of_path(&out), file),
+        seen: HashMap::new(),
+        merged: Merged::default(),
+        conflicts: Vec::new(),
+        more_conflicts: 0,
+        waiting: 0,
+    };
+    for (index, (path, name)) in inputs.iter().enumerate() {
+        merging.take(index, Reader::open(path, name)?)?;
+    }
+    if !merging.conflicts.is_empty() {
+        return Err(MergeError::Conflicts(merging.conflicts, merging.more_conflicts));
+    }
+    let written = merging.results.commit().and_then(|()| merging.results.sync());
+    written
+        .and_then(|()| temporary.persist(&out).map_err(|error| error.error))
+        .map_err(MergeError::Unwritable)?;
+    Ok(merging.merged)
+}
+
+/// A file in the same directory, so that it can take the place of `out` in one step.
+fn beside(out: &Path) -> io::Result<(File, NamedTempFile)> {
+    let dir = out.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(dir)?;
+    if out.exists() && !out.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".agentv-merge-");
+    // As readable as any new file, and not as a secret one.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let temporary = builder.tempfile_in(dir)?;
+    Ok((temporary.reopen()?, temporary))
+}
+
+struct Merging {
+    results: ResultFile,
+    /// Of each record what it is known by and what it says, as hashes: records may be large.
+    seen: HashMap<[u8; 16], Seen>,
+    merged: Merged,
+    conflicts: Vec<Conflict>,
+    more_conflicts: usize,
+    /// Bytes that are not in the file yet.
+    waiting: usize,
+}
+
+struct Seen {
+    content: [u8; 16],
+    place: (usize, usize),
+}
+
+/// What a record is known by. The score is here so that a file of something else is refused.
+#[derive(Deserialize)]
+struct Keyed {
+    eval_id: String,
+    #[expect(dead_code, reason = "only its presence matters")]
+    score: f64,
+    #[serde(default)]
+    dataset: Option<String>,
+    #[serde(default)]
+    target: Option<String>,
+    #[serde(default)]
+    trial: Option<u64>,
+}
+
+impl Merging {
+    fn take(&mut self, index: usize, mut reader: Reader) -> Result<(), MergeError> {
+        // Records of one case in one file are its trials, where they do not say which.
+        let mut trials: HashMap<[u8; 16], u64> = HashMap::new();
+        while let Some(keyed) = reader.read::<Keyed>()? {
+            let (dataset, target) =
+                (keyed.dataset.unwrap_or_default(), keyed.target.unwrap_or_default());
+            let case = hash([&keyed.eval_id, &dataset, &target]);
+            let trial = keyed.trial.unwrap_or_else(|| {
+                let next = trials.entry(case).or_default();
+                *next += 1;
+                *next - 1
+            });
+            let place = (index, reader.line());
+            let seen = Seen { content: content_of(reader.json())?, place };
+            match self.seen.entry(hash([case, extend(trial)])) {
+                Entry::Vacant(vacant) => {
+                    vacant.insert(seen);
+                    self.add(reader.json())?;
+                }
+                Entry::Occupied(known) if known.get().content == seen.content => {
+                    self.merged.repeated += 1;
+                }
+                Entry::Occupied(_) if self.conflicts.len() == TOLD => self.more_conflicts += 1,
+                Entry::Occupied(known) => self.conflicts.push(Conflict {
+                    eval_id: keyed.eval_id,
+                    target,
+                    first: known.get().place,
+                    second: place,
+                }),
+            }
+        }
+        self.merged.torn.extend(reader.torn().map(|line| (index, line)));
+        Ok(())
+    }
+
+    fn add(&mut self, json: &str) -> Result<(), MergeError> {
+        let rendered = (self.results.kind().copy)(json).map_err(MergeError::Unwritable)?;
+        self.results.add(&rendered);
+        self.merged.records += 1;
+        self.waiting += rendered.len();
+        if self.waiting < BLOCK {
+            return Ok(());
+        }
+        self.waiting = 0;
+        self.results.commit().map_err(MergeError::Unwritable)
+    }
+}
+
+/// The same for a record in JSONL and in YAML, however its numbers are written.
+fn content_of(json: &str) -> Result<[u8; 16], MergeError> {
+    let value: Value = serde_json::from_str(json).unwrap_or_default();
+    let text = agentv_wire::number::to_string(&value);
+    Ok(hash([text.map_err(|error| MergeError::Unwritable(error.into()))?]))
+}
+
+fn extend(number: u64) -> [u8; 16] {
+    u128::from(number).to_le_bytes()
+}
+
+/// Half of SHA-256: no two records meet by chance.
+fn hash<P: AsRef<[u8]>, const N: usize>(parts: [P; N]) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update((part.as_ref().len() as u64).to_le_bytes());
+        hasher.update(part.as_ref());
+    }
+    let digest = hasher.finalize();
+    std::array::from_fn(|index| digest[index])
+}

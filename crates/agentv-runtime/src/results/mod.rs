@@ -1,0 +1,14 @@
+//! Results files as they are read back: found by name, read record by record, compared, merged.
+//!
+//! Files may be gigabytes, so no more than one record is in memory at a time. A last line that was cut off, as by a kill,
+//! is left out and told; anything else that is no record is an error with its line.
+
+mod find;
+mod merge;
+mod reader;
+mod scored;
+
+pub use find::find_results;
+pub use merge::{Conflict, MergeError, Merged, merge};
+pub use reader::{Reader, ResultsError};
+pub use scored::{ScoredRun, read_scored};
