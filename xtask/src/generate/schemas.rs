@@ -7,7 +7,7 @@ use super::Generated;
 use super::keys::{CaseKeys, ConfigKeys, EvaluatorKeys, SuiteKeys, TargetKeys};
 use agentv_runtime::evaluators::EVALUATORS;
 use agentv_runtime::providers::PROVIDERS;
-use agentv_wire::{CodeJudgeOutput, CodeJudgePayload, ResultRecord};
+use agentv_wire::{CodeJudgeOutput, CodeJudgePayload, Comparison, ResultRecord};
 use anyhow::Result;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -20,6 +20,7 @@ pub(super) fn all() -> Result<Vec<Generated>> {
     let read = || SchemaSettings::draft2020_12().for_deserialize();
     Ok(vec![
         file("result", &wire::<ResultRecord>(written()))?,
+        file("comparison", &wire::<Comparison>(written()))?,
         file("code-judge-payload", &wire::<CodeJudgePayload>(written()))?,
         file("code-judge-output", &wire::<CodeJudgeOutput>(read()))?,
         file("targets", &targets())?,

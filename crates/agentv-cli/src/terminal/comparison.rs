@@ -16,7 +16,9 @@ const NAMED: usize = 5;
 /// Prints each comparison, and an overview where there are several.
 pub(crate) fn show_comparisons(comparisons: &[Comparison], paint: Paint) {
     let mut screen = Screen::new();
-    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    // Of standard output only: what goes into a file or a pipe is not cut.
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    let width = size.map(|(width, _)| usize::from(width.0));
     let mut page = Page { screen: &mut screen, paint, width };
     for comparison in comparisons {
         page.comparison(comparison);
@@ -52,7 +54,7 @@ impl Page<'_> {
             ("Tag", &comparison.tags),
             ("Target", &comparison.targets),
         ] {
-            self.groups(title, groups);
+            self.groups(title, groups, comparison.statistics.level);
         }
         self.line("");
     }
@@ -164,7 +166,7 @@ impl Page<'_> {
         }
     }
 
-    fn groups(&mut self, title: &str, groups: &[ComparedGroup]) {
+    fn groups(&mut self, title: &str, groups: &[ComparedGroup], level: f64) {
         if groups.is_empty() {
             return;
         }
@@ -180,7 +182,7 @@ impl Page<'_> {
         }
         for group in groups {
             let delta = signed(group.mean_delta, 3);
-            let style = if group.p_value > 0.05 {
+            let style = if group.p_value > level {
                 PLAIN
             } else if group.mean_delta < 0.0 {
                 BAD

@@ -60,7 +60,13 @@ impl Table {
         let widths = self.widths(screen);
         let heads: Vec<Cell> =
             self.columns.iter().map(|(title, ..)| Cell::styled(title, BOLD)).collect();
-        let rules = widths.iter().map(|width| Cell::styled("─".repeat(*width), DIM)).collect();
+        // A column without a title holds remarks.
+        let rule = |title: &str, width: usize| {
+            if title.is_empty() { String::new() } else { "─".repeat(width) }
+        };
+        let rules = self.columns.iter().zip(&widths);
+        let rules =
+            rules.map(|((title, ..), width)| Cell::styled(rule(title, *width), DIM)).collect();
         let rows = [heads, rules];
         rows.iter().chain(&self.rows).map(|row| self.line(row, &widths, paint)).collect()
     }

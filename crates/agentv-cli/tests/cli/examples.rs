@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All but those with a `package.json`: they need Node or bun and are run in `tests/spec/sdk.rs`.
+/// All but those with a `package.json`, which need Node or bun and are run in `tests/spec/sdk.rs`, and those without
+/// targets: there is nothing to run.
 fn examples() -> Vec<PathBuf> {
     let root = repository().join("examples");
     let features = fs::read_dir(root.join("features")).unwrap().map(|entry| entry.unwrap().path());
     let mut all: Vec<PathBuf> = features.chain([root.join("quickstart")]).collect();
     all.retain(|example| !example.join("package.json").exists());
+    all.retain(|example| example.join("targets.yaml").exists());
     all.sort();
     all
 }
@@ -83,5 +85,27 @@ fn every_example_gives_what_it_promises() {
         let expected: Value = serde_json::from_str(&text).unwrap_or_default();
         assert_eq!(results(&cx, &suites(&example)), expected, "{}", example.display());
         assert!(example.join("README.md").is_file(), "{} has no README.md", example.display());
+    }
+}
+
+#[test]
+fn the_recorded_runs_compare_as_their_readme_says() {
+    let example = repository().join("examples/features/compare");
+    let cx = context();
+    copy(&example, cx.dir());
+    let readme = fs::read_to_string(example.join("README.md")).unwrap();
+    let guide = fs::read_to_string(repository().join("docs/guide/compare.md")).unwrap();
+    let ran = cx.agentv(["compare", "before.jsonl", "after.jsonl"]).run();
+    ran.code(1);
+    // The whole table, as it stands.
+    assert!(readme.contains(ran.stdout.trim()), "{}", ran.stdout);
+    assert!(guide.contains(ran.stdout.trim()), "{}", ran.stdout);
+    cx.agentv(["compare", "before.jsonl", "after.jsonl", "--strict"]).run().success();
+    let ran = cx.agentv(["compare", "before.jsonl", "after.jsonl", "--format", "json"]).run();
+    let printed: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let text = fs::read_to_string(example.join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    for key in ["summary", "verdict"] {
+        assert_eq!(printed[key], expected[key], "{key}");
     }
 }

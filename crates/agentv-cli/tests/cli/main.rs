@@ -8,6 +8,7 @@
 mod agents;
 mod bad_input;
 mod clients;
+mod compare;
 mod eval;
 mod examples;
 mod files;
@@ -16,6 +17,7 @@ mod import;
 mod judge_test;
 mod judges;
 mod lifecycle;
+mod merge;
 mod real_clients;
 mod validate;
 mod vscode;

@@ -111,12 +111,8 @@ pub(super) fn judge(pairs: &[Pair<'_>], rules: &Rules) -> (Statistics, Compariso
 pub(super) fn reasons(comparison: &Comparison, rules: &Rules) -> Vec<String> {
     let Comparison { statistics, summary, .. } = comparison;
     let mut reasons = vec![main_reason(comparison)];
-    if let Some(effect) = statistics.smallest_effect.filter(|_| {
-        matches!(comparison.verdict, ComparisonVerdict::NoEvidence | ComparisonVerdict::TooFewCases)
-    }) {
-        reasons.push(format!(
-            "these cases would most likely miss a true difference below {effect:.3} (80 % power)"
-        ));
+    if comparison.verdict == ComparisonVerdict::NoEvidence {
+        reasons.extend(statistics.smallest_effect.map(blind_spot));
     }
     let worth = match rules.errors {
         Errors::CountAsZero => "count as 0",
@@ -142,7 +138,7 @@ fn main_reason(comparison: &Comparison) -> String {
             "the runs have no case in common".to_owned()
         }
         ComparisonVerdict::TooFewCases => format!(
-            "{} cannot show a difference at the level {level}, whatever they score: {} can",
+            "{} can show no difference at the level {level}, whatever the scores; {} could",
             cases(count),
             fewest_cases(level)
         ),
@@ -156,6 +152,16 @@ fn main_reason(comparison: &Comparison) -> String {
             format!("the candidate is better, and hardly by chance: {p_value}")
         }
     }
+}
+
+/// What may have been overlooked.
+fn blind_spot(effect: f64) -> String {
+    // Scores go from 0 to 1.
+    if effect >= 1.0 {
+        return "these cases are too few, or scatter too much, to show any difference reliably"
+            .to_owned();
+    }
+    format!("these cases would most likely miss a true difference below {effect:.3} (80 % power)")
 }
 
 fn cases(count: usize) -> String {

@@ -1,0 +1,386 @@
+//! `agentv compare`: what it prints, and how it ends.
+
+use crate::{context, eval, mocked};
+use agentv_test_support::{Ran, TestContext};
+use serde_json::{Value, json};
+
+/// A results file with a score for each id, as 2.x wrote it: no more than a comparison needs.
+fn results(scores: &[(&str, f64)]) -> String {
+    let line = |(id, score): &(&str, f64)| json!({ "eval_id": id, "score": score }).to_string();
+    scores.iter().map(|score| line(score) + "\n").collect()
+}
+
+/// `case-0`, `case-1`, … with these scores.
+fn numbered(scores: &[f64]) -> String {
+    let ids: Vec<String> = (0..scores.len()).map(|index| format!("case-{index}")).collect();
+    let pairs: Vec<(&str, f64)> =
+        ids.iter().map(String::as_str).zip(scores.iter().copied()).collect();
+    results(&pairs)
+}
+
+/// Compares `a.jsonl` with `b.jsonl`.
+#[track_caller]
+fn compare(baseline: &str, candidate: &str, more: &[&str]) -> Ran {
+    compare_in(&context(), baseline, candidate, more)
+}
+
+#[track_caller]
+fn compare_in(cx: &TestContext, baseline: &str, candidate: &str, more: &[&str]) -> Ran {
+    cx.write("a.jsonl", baseline);
+    cx.write("b.jsonl", candidate);
+    cx.agentv(["compare", "a.jsonl", "b.jsonl"].iter().chain(more)).run()
+}
+
+#[track_caller]
+fn as_json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+#[test]
+fn the_table_is_that_of_the_contract() {
+    let baseline = results(&[("first", 0.5), ("a-longer-id", 0.75), ("third", 1.0), ("gone", 1.0)]);
+    let candidate = results(&[("first", 1.0), ("a-longer-id", 0.7), ("third", 0.0), ("new", 1.0)]);
+    let ran = compare(&baseline, &candidate, &[]);
+    ran.code(1);
+    insta::assert_snapshot!(ran.stdout, @r"
+
+    Comparing: a.jsonl → b.jsonl
+
+    Eval ID      Baseline  Candidate     Delta  Result
+    ───────────  ────────  ─────────  ────────  ──────
+    first            0.50       1.00     +0.50  ✓ win
+    a-longer-id      0.75       0.70     -0.05  = tie
+    third            1.00       0.00     -1.00  ✗ loss
+
+    ⚠ Unmatched: 1 in baseline, 1 in candidate
+      only in baseline: gone
+      only in candidate: new
+
+    Summary: 1 win, 1 loss, 1 tie | Mean Δ: -0.183 | Status: regressed
+
+    Mean score  0.750 → 0.567   Δ -0.183   95 % interval -1.000 to +0.500
+    p-value     0.750   exact sign-flip test, 3 cases
+
+    Verdict: too few cases
+      3 cases can show no difference at the level 0.05, whatever the scores; 6 could
+    ");
+}
+
+#[test]
+fn json_has_the_contracts_keys_and_more() {
+    let ran = compare(
+        &results(&[("a", 0.5), ("b", 1.0)]),
+        &results(&[("a", 1.0), ("c", 1.0)]),
+        &["--json"],
+    );
+    ran.success();
+    insta::assert_snapshot!(ran.stdout, @r#"
+    {
+      "baseline": "a.jsonl",
+      "candidate": "b.jsonl",
+      "matched": [
+        {
+          "eval_id": "a",
+          "score1": 0.5,
+          "score2": 1,
+          "delta": 0.5,
+          "outcome": "win"
+        }
+      ],
+      "unmatched": {
+        "file1": 1,
+        "file2": 1,
+        "cases1": [
+          {
+            "eval_id": "b"
+          }
+        ],
+        "cases2": [
+          {
+            "eval_id": "c"
+          }
+        ]
+      },
+      "summary": {
+        "total": 4,
+        "matched": 1,
+        "wins": 1,
+        "losses": 0,
+        "ties": 0,
+        "mean_delta": 0.5,
+        "mean1": 0.5,
+        "mean2": 1,
+        "errors1": 0,
+        "errors2": 0
+      },
+      "statistics": {
+        "test": "sign_flip_exact",
+        "cases": 1,
+        "p_value": 1,
+        "level": 0.05,
+        "confidence": 0.95,
+        "seed": 0
+      },
+      "verdict": "too_few_cases",
+      "reasons": [
+        "1 case can show no difference at the level 0.05, whatever the scores; 6 could"
+      ]
+    }
+    "#);
+}
+
+#[test]
+fn json_wins_over_another_format() {
+    let same = numbered(&[1.0, 0.0]);
+    let long = compare(&same, &same, &["--format", "json"]);
+    let short = compare(&same, &same, &["-f", "table", "--json"]);
+    assert_eq!(as_json(&long), as_json(&short));
+}
+
+#[test]
+fn markdown_is_fit_for_a_pull_request() {
+    let ran =
+        compare(&numbered(&[0.0, 0.5, 1.0]), &numbered(&[1.0, 0.5, 0.5]), &["-f", "markdown"]);
+    ran.success();
+    insta::assert_snapshot!(ran.stdout, @r"
+    ### `a.jsonl` → `b.jsonl`
+
+    **Verdict: too few cases**
+
+    * 3 cases can show no difference at the level 0.05, whatever the scores; 6 could
+
+    | | Baseline | Candidate | Delta |
+    | --- | ---: | ---: | ---: |
+    | Mean score | 0.500 | 0.667 | +0.167 |
+
+    1 win, 1 loss, 1 tie; p-value 1.000 (exact sign-flip test, 3 cases), 95 % interval -0.500 to +1.000
+
+    <details><summary>2 cases changed</summary>
+
+    | Case | Baseline | Candidate | Delta | |
+    | --- | ---: | ---: | ---: | --- |
+    | `case-2` | 1.00 | 0.50 | -0.50 | ✗ loss |
+    | `case-0` | 0.00 | 1.00 | +1.00 | ✓ win |
+
+    </details>
+    ");
+}
+
+#[test]
+fn q39_rounding_turns_no_win_into_a_tie() {
+    let ran = compare(&results(&[("a", 0.8)]), &results(&[("a", 0.9)]), &["--json"]);
+    assert_eq!(as_json(&ran)["matched"][0]["outcome"], "win");
+    let ran = compare(&results(&[("a", 0.9)]), &results(&[("a", 0.8)]), &["-t", "0.1", "--json"]);
+    assert_eq!(as_json(&ran)["matched"][0]["outcome"], "loss");
+}
+
+#[test]
+fn q39_ids_of_several_datasets_do_not_collapse() {
+    let line = |dataset: &str, score: f64| {
+        json!({ "eval_id": "same", "dataset": dataset, "score": score }).to_string() + "\n"
+    };
+    let ran = compare(
+        &(line("x", 0.0) + &line("y", 1.0)),
+        &(line("y", 1.0) + &line("x", 1.0)),
+        &["--json"],
+    );
+    let json = as_json(&ran);
+    assert_eq!(json["summary"]["matched"], 2);
+    assert_eq!(json["matched"][0]["dataset"], "x");
+    assert_eq!(json["matched"][0]["delta"], 1);
+    assert_eq!(json["matched"][1]["delta"], 0);
+}
+
+#[test]
+fn the_plain_rule_is_the_sign_of_the_mean() {
+    compare(&numbered(&[0.5; 3]), &numbered(&[0.5; 3]), &[])
+        .success()
+        .stdout_has("Status: neutral");
+    compare(&numbered(&[0.5; 3]), &numbered(&[0.6; 3]), &[])
+        .success()
+        .stdout_has("Status: improved");
+    compare(&numbered(&[0.5; 3]), &numbered(&[0.4; 3]), &[])
+        .code(1)
+        .stdout_has("Status: regressed");
+    // Rounded to three decimals, this is zero.
+    compare(&numbered(&[0.5]), &numbered(&[0.4996]), &[]).success().stdout_has("Mean Δ: +0.000");
+    compare(&results(&[("a", 1.0)]), &results(&[("b", 0.0)]), &[])
+        .success()
+        .stdout_has("No matching eval ids");
+}
+
+#[test]
+fn strict_gates_on_the_verdict() {
+    // A little worse on average, but half of the cases got better: noise.
+    let noise: Vec<f64> = (0..20).map(|index| if index % 2 == 0 { 0.65 } else { 0.3 }).collect();
+    let baseline = numbered(&[0.5; 20]);
+    compare(&baseline, &numbered(&noise), &[]).code(1);
+    compare(&baseline, &numbered(&noise), &["--strict"])
+        .success()
+        .stdout_has("Verdict: no evidence of a difference");
+    compare(&baseline, &numbered(&[0.4; 20]), &["--strict"])
+        .code(1)
+        .stdout_has("Verdict: regression");
+    compare(&baseline, &numbered(&[0.6; 20]), &["--strict"])
+        .success()
+        .stdout_has("Verdict: improvement");
+    compare(&numbered(&[1.0; 5]), &numbered(&[0.0; 5]), &["--strict"])
+        .success()
+        .stdout_has("Verdict: too few cases")
+        .stderr_has("`--strict` cannot find a regression of `b.jsonl`: too few cases");
+    compare(&results(&[("a", 1.0)]), &results(&[("b", 0.0)]), &["--strict"])
+        .code(2)
+        .stderr_has("no case in common");
+}
+
+#[test]
+fn all_or_nothing_scores_have_mcnemars_p_value() {
+    let mut baseline = [0.0; 9];
+    let mut candidate = [1.0; 9];
+    (baseline[8], candidate[8]) = (1.0, 0.0);
+    let json = as_json(&compare(&numbered(&baseline), &numbered(&candidate), &["--json"]));
+    assert_eq!(json["statistics"]["test"], "mcnemar");
+    assert_eq!(json["statistics"]["p_value"], 0.039_062_5);
+    assert_eq!(json["verdict"], "improvement");
+    let level = ["--json", "--level", "0.01"];
+    let json = as_json(&compare(&numbered(&baseline), &numbered(&candidate), &level));
+    assert_eq!(json["verdict"], "no_evidence");
+    assert_eq!(json["statistics"]["confidence"], 0.99);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let baseline: Vec<f64> = (0..40).map(|index| f64::from(index % 5) / 5.0).collect();
+    let candidate: Vec<f64> = (0..40).map(|index| f64::from(index % 7) / 7.0).collect();
+    let of = |seed: &str| {
+        compare(&numbered(&baseline), &numbered(&candidate), &["--json", "--seed", seed]).stdout
+    };
+    assert_eq!(of("1"), of("1"));
+    assert_ne!(of("1"), of("2"));
+    let json: Value = serde_json::from_str(&of("1")).unwrap();
+    assert_eq!(json["statistics"]["test"], "sign_flip_sampled");
+}
+
+#[test]
+fn several_candidates_share_a_baseline() {
+    let cx = context();
+    cx.write("c.jsonl", &numbered(&[0.1; 8]));
+    let ran = compare_in(&cx, &numbered(&[0.5; 8]), &numbered(&[0.9; 8]), &["c.jsonl", "--json"]);
+    // One of them is worse.
+    ran.code(1);
+    let json = as_json(&ran);
+    let verdicts: Vec<&Value> =
+        json["comparisons"].as_array().unwrap().iter().map(|one| &one["verdict"]).collect();
+    assert_eq!(verdicts, ["improvement", "regression"]);
+    let ran = cx.agentv(["compare", "a.jsonl", "b.jsonl", "c.jsonl"]).run();
+    ran.stdout_has("Comparing: a.jsonl → b.jsonl").stdout_has("Comparing: a.jsonl → c.jsonl");
+    ran.stdout_has("\nCandidate  Cases  Baseline      Mean     Delta       p  Verdict\n");
+}
+
+#[test]
+fn two_targets_are_kept_apart() {
+    let line = |target: &str, score: f64| {
+        json!({ "eval_id": "a", "target": target, "score": score }).to_string() + "\n"
+    };
+    let ran =
+        compare(&(line("x", 0.0) + &line("y", 1.0)), &(line("x", 0.5) + &line("y", 1.0)), &[]);
+    ran.success().stdout_has("a @ x        0.00       0.50     +0.50  ✓ win");
+    ran.stdout_has("a @ y        1.00       1.00     +0.00  = tie");
+    ran.stdout_has("\nTarget   Cases  Baseline  Candidate     Delta       p\n");
+    // With one target each, their names do not matter.
+    compare(&line("x", 0.0), &line("y", 1.0), &[]).success().stdout_has("Summary: 1 win");
+}
+
+#[test]
+fn trials_of_a_case_are_averaged() {
+    let baseline = results(&[("a", 0.0), ("a", 1.0), ("a", 0.5)]);
+    let ran = compare(&baseline, &results(&[("a", 1.0), ("a", 1.0)]), &[]);
+    ran.success().stdout_has("a            0.50       1.00     +0.50  ✓ win   3 → 2 trials");
+}
+
+#[test]
+fn errors_are_told_apart_and_can_be_left_out() {
+    let failed = json!({ "eval_id": "a", "score": 0, "error": "timed out" }).to_string() + "\n";
+    let baseline = results(&[("a", 1.0), ("b", 0.5)]);
+    let candidate = failed + &results(&[("b", 0.5)]);
+    compare(&baseline, &candidate, &[])
+        .code(1)
+        .stdout_has("a            1.00       0.00     -1.00  ✗ loss  error in candidate")
+        .stdout_has("records with an error count as 0: 0 in the baseline, 1 in the candidate");
+    compare(&baseline, &candidate, &["--exclude-errors"])
+        .success()
+        .stdout_has("Summary: 0 wins, 0 losses, 1 tie")
+        .stdout_has("1 case not compared: a run has only errors");
+}
+
+#[test]
+fn a_torn_tail_is_left_out_with_a_warning() {
+    let whole = numbered(&[1.0, 1.0]);
+    let torn = whole.clone() + "{\"eval_id\":\"case-2\",\"sco";
+    let ran = compare(&whole, &torn, &[]);
+    ran.success().stderr_has("warning: b.jsonl:3: the last record was cut off and is left out");
+    ran.stdout_has("Summary: 0 wins, 0 losses, 2 ties");
+}
+
+#[test]
+fn a_bad_line_is_refused_with_its_place() {
+    let good = numbered(&[1.0]);
+    for (bad, message) in [
+        ("{\"eval_id\":\"x\"}\n", "b.jsonl:2: this is no result: missing field `score`"),
+        ("{\"score\":1}\n", "b.jsonl:2: this is no result: missing field `eval_id`"),
+        ("{\"eval_id\":\"x\",\"score\":\"high\"}\n", "b.jsonl:2: this is no result: invalid type"),
+        (
+            "{\"eval_id\":\"x\",\"score\":1e999}\n",
+            "b.jsonl:2: this is no result: number out of range",
+        ),
+        ("hello\n", "b.jsonl:2: this is no result: expected value"),
+    ] {
+        let ran = compare(&good, &(good.clone() + bad), &[]);
+        ran.code(2).stderr_has(message);
+        assert_eq!(ran.stdout, "");
+    }
+}
+
+#[test]
+fn flags_and_names_that_make_no_sense_are_refused() {
+    let same = numbered(&[1.0]);
+    compare(&same, &same, &["--threshold", "nan"]).code(2).stderr_has("is no difference");
+    compare(&same, &same, &["--level", "0"]).code(2).stderr_has("0.001 to 0.5");
+    compare(&same, &same, &["--format", "xml"]).code(2);
+    let cx = context();
+    cx.agentv(["compare", "a.jsonl"]).run().code(2);
+    cx.write("a.jsonl", &same);
+    cx.agentv(["compare", "a.jsonl", "nowhere"])
+        .run()
+        .code(2)
+        .stderr_has("`nowhere`: there is no such file, folder or run");
+}
+
+#[test]
+fn runs_are_found_by_folder_and_id() {
+    let cx = context();
+    cx.write(".agentv/runs/r1/results.jsonl", &numbered(&[0.0]));
+    cx.write("elsewhere/results.jsonl", &numbered(&[1.0]));
+    cx.agentv(["compare", "r1", "elsewhere"])
+        .run()
+        .success()
+        .stdout_has("Comparing: r1 → elsewhere");
+    // From below the repository's root, too.
+    cx.agentv(["compare", "r1", "."]).cwd("elsewhere").run().success();
+}
+
+#[test]
+fn what_eval_wrote_can_be_compared_in_both_formats() {
+    let cx = mocked(&["one", "two"]);
+    eval(&cx, &[]).success();
+    cx.agentv(["eval", "suite.yaml", "--out", "out.yaml", "--output-format", "yaml"])
+        .run()
+        .success();
+    let ran = cx.agentv(["compare", "out.jsonl", "out.yaml", "--json"]).run();
+    ran.success();
+    let json = as_json(&ran);
+    assert_eq!(json["summary"]["matched"], 2);
+    assert_eq!(json["summary"]["ties"], 2);
+    assert!(json["summary"]["pass_rate1"].is_number());
+    assert_eq!(json["evaluators"].as_array().unwrap().len(), 1);
+}
