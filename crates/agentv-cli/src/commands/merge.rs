@@ -37,13 +37,14 @@ pub(crate) fn run(args: &MergeArgs, surroundings: &Surroundings) -> Exit {
         0 => String::new(),
         count => format!(" ({count} repeated left out)"),
     };
-    screen.line(format!(
-        "Merged {} records of {} files{repeated}: {}",
-        merged.records,
-        inputs.len(),
-        args.out.display()
-    ));
+    let records = counted(merged.records, "record");
+    let files = counted(inputs.len(), "file");
+    screen.line(format!("Merged {records} of {files}{repeated}: {}", args.out.display()));
     Exit::Success
+}
+
+fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 fn contradict(conflicts: &[Conflict], more: usize, inputs: &[(PathBuf, String)]) -> Exit {

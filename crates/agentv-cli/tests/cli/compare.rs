@@ -357,6 +357,22 @@ fn flags_and_names_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn colours_can_be_had_and_be_refused() {
+    let cx = context();
+    let (baseline, candidate) = (numbered(&[0.0]), numbered(&[1.0]));
+    let plain = compare_in(&cx, &baseline, &candidate, &[]).stdout;
+    assert!(!plain.contains('\u{1b}'));
+    let forced = |more: &[&str]| {
+        let args = ["compare", "a.jsonl", "b.jsonl"];
+        cx.agentv(args.iter().chain(more)).env("CLICOLOR_FORCE", "1")
+    };
+    forced(&[]).run().success().stdout_has("\u{1b}[32m✓ win\u{1b}[0m");
+    assert_eq!(forced(&["--no-color"]).run().stdout, plain);
+    // Any value counts, even an empty one.
+    assert_eq!(forced(&[]).env("NO_COLOR", "").run().stdout, plain);
+}
+
+#[test]
 fn runs_are_found_by_folder_and_id() {
     let cx = context();
     cx.write(".agentv/runs/r1/results.jsonl", &numbered(&[0.0]));

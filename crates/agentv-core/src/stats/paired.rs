@@ -5,12 +5,17 @@ use super::{Random, Resampling, float};
 
 /// Up to so many differences that are not zero, every way to flip their signs is tried.
 pub const EXACT_UP_TO: usize = 20;
+/// A test may cost about so many signs; with very many differences fewer patterns are tried.
+const WORK: usize = 200_000_000;
+/// But no fewer than this.
+const FEWEST_FLIPS: usize = 2000;
 
 /// The sign-flip permutation test, two-sided: if the two runs were alike, each difference could as well have the other
 /// sign. The result is the share of all sign patterns whose sum is at least as far from 0 as the one that was seen.
 ///
-/// Up to [`EXACT_UP_TO`] differences all patterns are tried; with more, `resampling.flips` random ones, and the pattern
-/// that was seen counts as one of them, so that the result is never 0 and the test keeps its level.
+/// Up to [`EXACT_UP_TO`] differences all patterns are tried; with more, `resampling.flips` random ones (fewer of very many
+/// differences), and the pattern that was seen counts as one of them, so that the result is never 0 and the test keeps
+/// its level.
 /// Differences of 0 carry no sign and differences that are not finite are left out.
 pub fn sign_flip(differences: &[f64], resampling: Resampling) -> f64 {
     let signed = differences.iter().copied().filter(|value| value.is_finite() && *value != 0.0);
@@ -54,6 +59,8 @@ fn random_flips(sizes: &[f64], bar: f64, Resampling { flips, seed, .. }: Resampl
         .chunks(4)
         .map(|chunk| std::array::from_fn(|signs| signed_sum(chunk, signs)))
         .collect();
+    let affordable = (WORK / sizes.len()).max(FEWEST_FLIPS);
+    let flips = flips.min(u32::try_from(affordable).unwrap_or(u32::MAX));
     let mut random = Random::new(seed);
     let mut extreme = 1_u32;
     for _ in 0..flips {
