@@ -210,7 +210,7 @@ fn execute(
 ) -> io::Result<Outcome> {
     // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
     let _ = process::become_subreaper();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = super::runtime()?;
     let run = Run {
         settings: settings.run,
         workers: settings.choice.workers,

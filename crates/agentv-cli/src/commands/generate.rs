@@ -102,7 +102,7 @@ fn make(
     provider: &dyn Provider,
     screen: &mut Screen,
 ) -> (Vec<(Unrated, Vec<NewRubric>)>, bool) {
-    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
+    let Ok(runtime) = super::runtime() else {
         return (Vec::new(), true);
     };
     let mut made = Vec::new();

@@ -37,7 +37,7 @@ pub(crate) fn test(args: JudgeTestArgs, surroundings: &Surroundings) -> Exit {
         surroundings.env.clone(),
         Arc::clone(&processes),
     ));
-    let Ok(runtime) = tokio::runtime::Builder::new_multi_thread().enable_all().build() else {
+    let Ok(runtime) = super::runtime() else {
         terminal::complain("the runtime cannot be started", None);
         return Exit::Incomplete;
     };
