@@ -4,7 +4,7 @@ use agentv_wire::{ResultRecord, number};
 use std::io;
 
 /// Most records of models are not longer than this.
-const USUAL: usize = 2048;
+const USUAL: usize = 1024;
 
 pub(super) fn render(record: &ResultRecord) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(USUAL);
