@@ -26,6 +26,9 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run eval files against targets and write one record per case
     Eval(EvalArgs),
+    /// Look at earlier runs, or remove them
+    #[command(subcommand)]
+    Runs(RunsCommand),
     /// Check eval files, datasets, targets and configuration without calling anything
     Validate(ValidateArgs),
     /// Put runs side by side: what changed, and is it more than noise?
@@ -106,6 +109,47 @@ fn formats() -> impl Iterator<Item = &'static str> {
 }
 
 #[derive(Debug, Subcommand)]
+pub(crate) enum RunsCommand {
+    /// List the runs that were started in this directory, the newest first
+    List {
+        /// How to print them
+        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        format: TableFormat,
+    },
+    /// Show what is known of one run
+    Show {
+        /// The id of the run [default: the newest]
+        #[arg(value_name = "RUN")]
+        run: Option<String>,
+        /// How to print it
+        #[arg(long, value_enum, default_value_t = TableFormat::Table)]
+        format: TableFormat,
+    },
+    /// Remove the folders of runs; results under `--out` or in .agentv/results stay
+    Rm(RunsRmArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "keep", "all"]))]
+pub(crate) struct RunsRmArgs {
+    /// The ids of runs
+    #[arg(value_name = "RUN")]
+    pub runs: Vec<String>,
+    /// Remove all but the newest N
+    #[arg(long, value_name = "N")]
+    pub keep: Option<usize>,
+    /// Remove all
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TableFormat {
+    Table,
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
 pub(crate) enum JudgeCommand {
     /// Run one code judge on one payload and show its verdict
     Test(JudgeTestArgs),
@@ -173,7 +217,8 @@ Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
 Examples:
   agentv eval evals/support.eval.yaml
   agentv eval 'evals/**/*.yaml' --target gpt --target claude --workers 8
-  agentv eval evals/big.jsonl --eval-id 'billing-*' --out results.jsonl")]
+  agentv eval evals/big.jsonl --eval-id 'billing-*' --out results.jsonl
+  agentv eval --resume")]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct EvalArgs {
     /// Eval files (.yaml, .yml, .jsonl), or globs of them
@@ -197,6 +242,15 @@ pub(crate) struct EvalArgs {
     /// The format of the results
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
     pub output_format: OutputFormat,
+    /// Take up a run again that ended early [default: the last run of these files, or the last of all]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["no_run_folder", "dry_run"])]
+    pub resume: Option<String>,
+    /// With --resume: also run cases again that ended in an error
+    #[arg(long, requires = "resume")]
+    pub retry_errors: bool,
+    /// Keep nothing in .agentv/runs: the run cannot be resumed
+    #[arg(long)]
+    pub no_run_folder: bool,
     /// Ask a stand-in instead of the target: nothing is called, nothing is paid
     #[arg(long)]
     pub dry_run: bool,
@@ -221,6 +275,12 @@ pub(crate) struct EvalArgs {
     /// Exit 1 if any case scores below this
     #[arg(long, value_name = "SCORE")]
     pub case_threshold: Option<f64>,
+    /// Start no more cases once N have ended in an error, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_errors: Option<u32>,
+    /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
+    #[arg(long)]
+    pub fail_fast: bool,
     /// Do not exit 3 when records have errors
     #[arg(long)]
     pub allow_errors: bool,

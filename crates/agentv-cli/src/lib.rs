@@ -13,7 +13,8 @@ use std::ffi::OsString;
 
 /// Runs one command line.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let args = match Args::try_parse_from(arguments) {
+    let words: Vec<OsString> = arguments.into_iter().collect();
+    let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
         Err(error) => return terminal::usage(&error),
     };
@@ -24,7 +25,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     match args.command {
-        Command::Eval(args) => commands::eval::run(args, &surroundings),
+        Command::Eval(args) => commands::eval::run(args, &words, &surroundings),
+        Command::Runs(command) => commands::runs::run(command, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),
         Command::Compare(args) => commands::compare::run(&args, &surroundings),
         Command::Merge(args) => commands::merge::run(&args, &surroundings),

@@ -17,6 +17,11 @@ pub trait Provider: fmt::Debug + Send + Sync {
 
     fn info(&self) -> ProviderInfo;
 
+    /// Whether its answers cost nobody anything, so that asking again is as good as keeping them.
+    fn is_free(&self) -> bool {
+        false
+    }
+
     /// Runs once before the first request, e.g. a health check.
     async fn prepare(&self, _cx: &CallContext) -> Result<(), ProviderError> {
         Ok(())

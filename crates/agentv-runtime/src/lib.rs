@@ -15,6 +15,7 @@ pub mod evaluators;
 pub mod generate;
 pub mod import;
 
+pub mod folder;
 pub mod results;
 pub mod run;
 pub mod writers;

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
+//! | `run.json` of a run folder | `snake_case` | [`run`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
 //! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
 //!
@@ -20,6 +21,7 @@ pub mod message;
 pub mod metrics;
 pub mod number;
 pub mod result;
+pub mod run;
 pub mod target_proxy;
 pub mod trace;
 
@@ -32,6 +34,10 @@ pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use result::{
     EvaluatorFailure, EvaluatorResult, FailureKind, ProviderRequest, ResultRecord, Status, Usage,
     VerdictWord, Vote,
+};
+pub use run::{
+    Ending, GitHead, RunChoice, RunFile, RunFileKind, RunInfo, RunTarget, RunTargetTotals,
+    RunTotals,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 

@@ -69,6 +69,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
     ("results", &[("load", Whole), ("writers", Whole)]),
+    ("folder", &[]),
     (
         "run",
         &[
@@ -82,6 +83,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("target", Whole),
             ("load", Whole),
             ("writers", Whole),
+            ("folder", Whole),
         ],
     ),
 ];

@@ -7,6 +7,7 @@ pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod merge;
 pub(crate) mod provision;
+pub(crate) mod runs;
 pub(crate) mod validate;
 
 use std::io;

@@ -2,7 +2,7 @@
 
 mod resolve;
 
-pub(crate) use resolve::EvalSettings;
+pub(crate) use resolve::{EvalSettings, SettingsError};
 
 use agentv_runtime::config::Env;
 use agentv_runtime::load::Loader;
@@ -37,6 +37,11 @@ impl Surroundings {
     /// Where `.agentv` is looked for, the nearest first.
     pub(crate) fn bases(&self) -> [&Path; 2] {
         [&self.working_dir, &self.repo_root]
+    }
+
+    /// A path as people see it: from the working directory, where it lies below that.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
     }
 
     /// A loader that looks around here, for all cases.

@@ -7,6 +7,7 @@ use agentv_runtime::load::{Glob, eval_files};
 use agentv_runtime::providers::mock::DryRunDelay;
 use agentv_runtime::run::{Choice, RunSettings};
 use agentv_runtime::writers::WriterKind;
+use agentv_wire::RunChoice;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,6 +19,8 @@ pub(crate) struct EvalSettings {
     pub targets_file: Option<PathBuf>,
     pub selection: Option<Glob>,
     pub choice: Choice,
+    /// Where the user wants the results, if a wish was stated.
+    pub out_given: bool,
     pub out: PathBuf,
     pub writer: &'static WriterKind,
     pub run: RunSettings,
@@ -26,6 +29,18 @@ pub(crate) struct EvalSettings {
     pub skip_invalid: bool,
     /// Warnings are errors.
     pub strict: bool,
+    pub keep: Keep,
+    /// The choice of cases and targets as `run.json` has it.
+    pub told: RunChoice,
+}
+
+/// What becomes of a run when it is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keep {
+    /// Whether there is to be a run folder.
+    pub folder: bool,
+    /// With a run that is taken up again: errors are tried again.
+    pub retry_errors: bool,
 }
 
 /// What the results must reach.
@@ -34,6 +49,10 @@ pub(crate) struct Gates {
     pub target_mean: Option<f64>,
     pub every_case: Option<f64>,
     pub allow_errors: bool,
+    /// Start no more cases after so many errors.
+    pub max_errors: Option<usize>,
+    /// Start no more cases after one that did not pass.
+    pub fail_fast: bool,
 }
 
 /// A flag that makes no sense.
@@ -76,10 +95,17 @@ impl EvalSettings {
         let writer = writer.ok_or_else(|| {
             SettingsError::new("there is no such output format", "use jsonl or yaml")
         })?;
+        let targets = targets(&args.target);
+        let told = RunChoice {
+            targets: targets.iter().map(ToString::to_string).collect(),
+            eval_id: args.eval_id,
+            ..RunChoice::default()
+        };
         Ok(Self {
             files,
             targets_file: args.targets,
             selection,
+            out_given: args.out.is_some(),
             out: out(args.out, writer, surroundings),
             writer,
             run: RunSettings {
@@ -91,9 +117,11 @@ impl EvalSettings {
                 target_mean: args.threshold,
                 every_case: args.case_threshold,
                 allow_errors: args.allow_errors,
+                max_errors: args.max_errors.map(|max| max as usize),
+                fail_fast: args.fail_fast,
             },
             choice: Choice {
-                targets: targets(&args.target),
+                targets,
                 workers: args.workers.and_then(|workers| NonZeroUsize::new(workers.into())),
                 dry_run: args.dry_run.then_some(DryRunDelay {
                     fixed_ms: args.dry_run_delay,
@@ -103,6 +131,12 @@ impl EvalSettings {
             },
             skip_invalid: args.skip_invalid,
             strict: args.strict,
+            keep: Keep {
+                // A dry run costs nothing, so there is nothing to be kept of it.
+                folder: !args.no_run_folder && !args.dry_run,
+                retry_errors: args.retry_errors,
+            },
+            told,
         })
     }
 }

@@ -15,8 +15,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new(total: usize) -> Self {
-        Self { screen: Screen::new(), done: 0, total }
+    /// `done` of the cases have their records already.
+    pub(crate) fn new(done: usize, total: usize) -> Self {
+        Self { screen: Screen::new(), done, total }
     }
 }
 

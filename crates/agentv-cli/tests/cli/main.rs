@@ -19,6 +19,8 @@ mod judges;
 mod lifecycle;
 mod merge;
 mod real_clients;
+mod resume;
+mod runs;
 mod validate;
 mod vscode;
 mod workspace;

@@ -39,6 +39,14 @@ pub(super) fn check(
     let mut fingerprint = Sha256::new();
     if purpose == Purpose::Run {
         node.digest(&mut fingerprint);
+        // The suite's bar and tools are part of what its cases are.
+        let suite = &scope.suite;
+        fingerprint.update(suite.pass_score.value().to_le_bytes());
+        for tool in &suite.exploration_tools {
+            fingerprint.update(tool.as_bytes());
+            fingerprint.update(b"\n");
+        }
+        fingerprint.update([scope.on_error as u8]);
     }
 
     let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;

@@ -18,6 +18,7 @@ mod guidelines;
 mod json;
 mod jsonl;
 mod messages;
+mod ordinals;
 mod rubrics;
 mod scope;
 mod source;
@@ -30,6 +31,7 @@ mod yaml;
 
 pub use discover::{DiscoverError, eval_files, repo_root};
 pub use glob::{BadGlob, Glob};
+pub use ordinals::Ordinals;
 pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
 pub use source::{CaseSource, Cases, Pulled, SourceError};
 pub use suite::LoadedSuite;

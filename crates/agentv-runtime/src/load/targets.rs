@@ -28,6 +28,8 @@ pub struct TargetSpec {
     pub name: TargetName,
     pub judge_target: Option<TargetName>,
     pub workers: Option<NonZeroUsize>,
+    /// The model as it stands in the file, for people.
+    pub model: Option<String>,
     pub provider_batching: bool,
     /// Where its answers are worked out.
     pub workspace: Option<WorkspaceSpec>,
@@ -204,12 +206,16 @@ fn target(
         name: TargetName::from(name?),
         judge_target,
         workers,
+        model: MODEL_KEYS.iter().find_map(|key| node.get(key)?.as_text().map(str::to_owned)),
         provider_batching,
         workspace: workspace.flatten(),
         maker,
         obstacles,
     })
 }
+
+/// What a model is called by, the best first.
+const MODEL_KEYS: [&str; 2] = ["model", "deployment"];
 
 /// Values that look like keys somebody wrote into the file. No note shows them, whatever it is about.
 fn literal_secrets(node: &Node<'_>) -> Vec<Span> {

@@ -3,6 +3,7 @@
 use super::case::CaseContext;
 use super::workspace::{self, Unready};
 use crate::deadline;
+use crate::folder::KeptAnswer;
 use crate::workspace::Workspace;
 use agentv_core::{CallContext, EvalCase, ProviderError, Request, Response};
 use std::sync::Arc;
@@ -17,21 +18,25 @@ pub(super) struct Answer {
     pub workspace: Option<Workspace>,
 }
 
-/// Asks until there is an answer or an error that is worth no other attempt.
+/// Asks until there is an answer or an error that is worth no other attempt. An answer is kept before anybody grades it.
 pub(super) async fn ask(
     case: &EvalCase,
     request: &mut Request,
-    answered: Option<Response>,
+    answered: Option<KeptAnswer>,
     cx: &CaseContext<'_>,
 ) -> Answer {
-    if let Some(response) = answered {
-        return Answer { outcome: Ok(response), wall: Duration::ZERO, workspace: None };
+    if let Some(KeptAnswer { response, wall, attempt }) = answered {
+        request.attempt = attempt;
+        return Answer { outcome: Ok(response), wall, workspace: None };
     }
     loop {
         let answer = once(case, request, cx).await;
         let again = matches!(&answer.outcome, Err(error) if error.is_timeout())
             && request.attempt < cx.settings.max_retries;
         if !again || cx.cancel.is_cancelled() {
+            if let Ok(response) = &answer.outcome {
+                cx.keep(case, request, (response, answer.wall));
+            }
             return answer;
         }
         if let Some(workspace) = answer.workspace {

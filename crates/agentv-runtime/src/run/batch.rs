@@ -1,26 +1,25 @@
 //! One call for all cases of a lane, where the target asks for it and the provider can.
 
-use super::RunSettings;
+use super::case::stop_if_lost;
 use super::lane::Lane;
+use super::pool::Shared;
 use super::workspace;
 use crate::deadline;
+use crate::folder::KeptAnswer;
 use crate::load::SourceError;
-use agentv_core::{CallContext, Log, Response, prompt};
+use agentv_core::suite::{CaseKey, Fingerprint};
+use agentv_core::{CallContext, Request, Response, prompt};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio_util::sync::CancellationToken;
+use std::time::Duration;
 
 /// Answers by the ordinal of their case.
-pub(super) type Answers = HashMap<usize, Response>;
+pub(super) type Answers = HashMap<usize, KeptAnswer>;
 
 /// Asks for all cases at once. Without a batch door, or if the call fails, there are no answers and the cases are asked one
 /// by one. This holds all cases of the lane in memory, which nothing else does.
-pub(super) async fn ask(
-    lane: &Lane,
-    settings: RunSettings,
-    cancel: &CancellationToken,
-    log: &Arc<dyn Log>,
-) -> Result<Answers, SourceError> {
+pub(super) async fn ask(lane: &Lane, shared: &Shared) -> Result<Answers, SourceError> {
+    let Shared { settings, cancel, log, .. } = shared;
     let target = &lane.target;
     if !target.batching {
         return Ok(Answers::new());
@@ -31,11 +30,11 @@ pub(super) async fn ask(
         });
         return Ok(Answers::new());
     };
-    let (mut ordinals, mut requests) = (Vec::new(), Vec::new());
+    let (mut cases, mut requests) = (Vec::new(), Vec::new());
     let mut left_out = 0_usize;
     for case in lane.suite.cases.open()? {
         let case = case?;
-        if !lane.takes.takes(&case) {
+        if !lane.takes.takes(&case) || lane.past.covers(case.ordinal) {
             continue;
         }
         // One command cannot run in many directories.
@@ -43,7 +42,7 @@ pub(super) async fn ask(
             left_out += 1;
             continue;
         }
-        ordinals.push(case.ordinal);
+        cases.push((CaseKey::new(&case, &target.name), case.fingerprint));
         requests.push(prompt::build(&case, target.provider.info().prompt_mode));
     }
     if left_out > 0 {
@@ -61,15 +60,15 @@ pub(super) async fn ask(
         door.invoke_batch(&requests, &call).await
     };
     // The limit is per case; a batch may take as long as its cases one after the other.
-    let cases = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
-    let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(cases));
+    let count = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
+    let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(count));
     let outcome = deadline::within(limit, asking, &call, "the batch").await;
     match outcome {
-        Ok(responses) if responses.len() == ordinals.len() => {
-            Ok(ordinals.into_iter().zip(responses).collect())
+        Ok(responses) if responses.len() == cases.len() => {
+            Ok(kept(cases, requests, responses, shared))
         }
         Ok(responses) => {
-            let (got, asked) = (responses.len(), ordinals.len());
+            let (got, asked) = (responses.len(), cases.len());
             log.verbose(|| {
                 format!(
                     "{}: the batch gave {got} answers for {asked} cases; asking case by case",
@@ -85,4 +84,25 @@ pub(super) async fn ask(
             Ok(Answers::new())
         }
     }
+}
+
+/// Answers in the journal, and by the ordinals of their cases.
+fn kept(
+    cases: Vec<(CaseKey, Fingerprint)>,
+    requests: Vec<Request>,
+    responses: Vec<Response>,
+    shared: &Shared,
+) -> Answers {
+    let mut answers = Answers::new();
+    for (((key, fingerprint), request), response) in cases.into_iter().zip(requests).zip(responses)
+    {
+        let journal = shared.journal.as_ref();
+        let kept = journal.map(|journal| {
+            journal.answered(&key, fingerprint, &request, (&response, Duration::ZERO))
+        });
+        stop_if_lost(kept.as_ref(), &shared.cancel);
+        let answer = KeptAnswer { response, wall: Duration::ZERO, attempt: request.attempt };
+        answers.insert(key.ordinal, answer);
+    }
+    answers
 }

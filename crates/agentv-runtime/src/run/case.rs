@@ -3,13 +3,16 @@
 use super::attempt::{self, Answer};
 use super::lane::LaneTarget;
 use super::{RunSettings, workspace};
+use crate::folder::{Journal, KeptAnswer};
 use crate::workspace::Workspace;
 use agentv_core::record::{self, Asked, Graded};
+use agentv_core::suite::CaseKey;
 use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, prompt};
 use agentv_wire::ResultRecord;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio_util::sync::CancellationToken;
 
 /// What a case needs besides itself.
@@ -19,13 +22,35 @@ pub(super) struct CaseContext<'a> {
     pub settings: RunSettings,
     pub cancel: &'a CancellationToken,
     pub log: &'a Arc<dyn Log>,
+    pub journal: Option<&'a Journal>,
+}
+
+impl CaseContext<'_> {
+    /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, nothing is gained.
+    pub(super) fn keep(&self, case: &EvalCase, request: &Request, answer: (&Response, Duration)) {
+        if !self.target.provider.is_free() {
+            let key = CaseKey::new(case, &self.target.name);
+            let kept = self
+                .journal
+                .map(|journal| journal.answered(&key, case.fingerprint, request, answer));
+            stop_if_lost(kept.as_ref(), self.cancel);
+        }
+    }
+}
+
+/// What cannot be kept is worth no more calls. The journal knows why, and the dispatcher asks it.
+pub(super) fn stop_if_lost(kept: Option<&io::Result<()>>, cancel: &CancellationToken) {
+    if matches!(kept, Some(Err(_))) {
+        cancel.cancel();
+    }
 }
 
 /// Asks, looks at what was changed, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only
-/// if the run was stopped meanwhile: half a case is no result. `answered` is what a batch call brought for this case.
+/// if the run was stopped meanwhile: half a case is no result. `answered` is what a batch call, or an earlier run, brought
+/// for this case.
 pub(super) async fn run_case(
     case: &EvalCase,
-    answered: Option<Response>,
+    answered: Option<KeptAnswer>,
     cx: &CaseContext<'_>,
 ) -> Option<ResultRecord> {
     let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);

@@ -1,18 +1,20 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
-use super::outputs::{Reporter, Told};
+use super::limit::Limit;
+use super::outputs::{Outputs, Reporter, Told};
 use super::pool::{Pool, Shared};
 use super::tally::Tally;
 use crate::load::SourceError;
 use crate::process::Processes;
-use crate::writers::ResultFile;
 use agentv_core::{Log, LogLevel, RunEvent};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 /// What a run came to.
@@ -29,6 +31,8 @@ pub enum Ended {
     Complete,
     /// The user stopped it.
     Interrupted,
+    /// There were too many cases of a kind; those that were not started have no record.
+    Stopped,
     /// Records could not be written.
     Unwritable(io::Error),
     /// Cases could not be read any more.
@@ -42,8 +46,12 @@ pub struct Run {
     pub settings: RunSettings,
     /// One number of workers for all pools together.
     pub workers: Option<NonZeroUsize>,
-    pub results: ResultFile,
+    /// After how many errors or failures no more cases are started.
+    pub limit: Limit,
+    pub outputs: Outputs,
     pub reporter: Box<dyn Reporter>,
+    /// What earlier records came to, where a run is taken up again.
+    pub tally: Tally,
     pub processes: Arc<Processes>,
 }
 
@@ -51,6 +59,9 @@ pub struct Run {
 /// waking each other: 64 made a run of mocks no faster on two cores than on one. With many, records wait in memory: 1024 of
 /// them cost 5 MB.
 const INBOX: usize = 256;
+
+/// How often what is new is synced: a power cut costs no more than this much of a run.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs all pools to the end.
 pub async fn run(run: Run) -> Outcome {
@@ -64,7 +75,9 @@ pub async fn run(run: Run) -> Outcome {
         cancel: cancel.clone(),
         log: Arc::new(Lines { lines, verbose: run.settings.verbose }),
         events,
-        render: run.results.kind().render,
+        rendering: run.outputs.rendering(),
+        journal: run.outputs.journal.clone(),
+        limit: Arc::new(run.limit),
         // One pool has no more workers than that anyway.
         permits: run
             .workers
@@ -75,6 +88,7 @@ pub async fn run(run: Run) -> Outcome {
     for pool in run.pools {
         pools.spawn(pool.run(shared.clone()));
     }
+    let limit = Arc::clone(&shared.limit);
     drop(shared);
 
     let force = CancellationToken::new();
@@ -83,25 +97,29 @@ pub async fn run(run: Run) -> Outcome {
         log,
         cancel,
         force: force.clone(),
-        results: run.results,
+        outputs: run.outputs,
         reporter: run.reporter,
-        tally: Tally::default(),
+        tally: run.tally,
         error: None,
     };
     // On the pool's own threads: from `block_on` every event would wake another thread.
     let mut desk_task = JoinSet::new();
     desk_task.spawn(desk.serve());
     let unreadable = join(&mut pools, &force).await;
-    let Some(Ok(desk)) = desk_task.join_next().await else {
+    let Some(Ok(mut desk)) = desk_task.join_next().await else {
         let error = io::Error::other("the dispatcher failed");
         return Outcome { tally: Tally::default(), ended: Ended::Unwritable(error) };
     };
     run.processes.end_leftovers();
     let interrupted = desk.cancel.is_cancelled();
+    // A worker that cannot keep an answer stops the run and leaves it to us to say why.
+    let journal = desk.outputs.journal.as_ref();
+    desk.error = desk.error.or_else(|| journal.and_then(|journal| journal.take_failure()));
     let ended = match (desk.error, unreadable) {
         (Some(error), _) => Ended::Unwritable(error),
         (None, _) if interrupted => Ended::Interrupted,
         (None, Some(error)) => Ended::Unreadable(error),
+        (None, None) if limit.is_reached() => Ended::Stopped,
         (None, None) => Ended::Complete,
     };
     Outcome { tally: desk.tally, ended }
@@ -139,7 +157,7 @@ struct Desk {
     cancel: CancellationToken,
     /// Stops it now.
     force: CancellationToken,
-    results: ResultFile,
+    outputs: Outputs,
     reporter: Box<dyn Reporter>,
     tally: Tally,
     error: Option<io::Error>,
@@ -149,6 +167,8 @@ impl Desk {
     async fn serve(mut self) -> Self {
         let mut told = Vec::with_capacity(INBOX);
         let mut interrupts = Interrupts::listen();
+        let mut ticks = tokio::time::interval(SYNC_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 biased;
@@ -166,9 +186,13 @@ impl Desk {
                     self.take(&mut told);
                 }
                 () = interrupts.next() => self.stop(),
+                _ = ticks.tick() => {
+                    let synced = self.outputs.sync();
+                    self.note_error(synced);
+                }
             }
         }
-        let closed = self.results.commit().and_then(|()| self.results.sync());
+        let closed = self.outputs.commit().and_then(|()| self.outputs.sync());
         self.note_error(closed);
         self.reporter.pause();
         self
@@ -178,11 +202,12 @@ impl Desk {
     fn take(&mut self, told: &mut Vec<Told>) {
         for rendered in told.iter_mut().filter_map(|told| told.rendered.take()) {
             match rendered {
-                Ok(rendered) => self.results.add(&rendered),
+                Ok(rendered) if self.error.is_none() => self.outputs.add(&rendered),
+                Ok(_) => {}
                 Err(error) => self.note_error(Err(error)),
             }
         }
-        let kept = self.results.commit();
+        let kept = self.outputs.commit();
         self.note_error(kept);
         if self.error.is_none() {
             for Told { event, .. } in told.iter() {
@@ -204,7 +229,7 @@ impl Desk {
             self.force.cancel();
         }
         self.cancel.cancel();
-        let synced = self.results.commit().and_then(|()| self.results.sync());
+        let synced = self.outputs.commit().and_then(|()| self.outputs.sync());
         self.note_error(synced);
     }
 

@@ -1,9 +1,11 @@
 //! A lane is one eval file on one target.
 
-use crate::load::LoadedSuite;
+use crate::folder::KeptAnswer;
+use crate::load::{LoadedSuite, Ordinals};
 use crate::target::JudgeTargets;
 use crate::workspace::Workshop;
 use agentv_core::{EvalCase, Provider, TargetName, WorkspaceSpec};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The cases of one eval file that one target answers.
@@ -16,6 +18,23 @@ pub struct Lane {
     pub cases: usize,
     /// The place of the file's first case among all cases of the run.
     pub first_position: usize,
+    pub past: LanePast,
+}
+
+/// What an earlier run of the lane has left.
+#[derive(Debug, Default)]
+pub struct LanePast {
+    /// Cases that have their record.
+    pub done: Ordinals,
+    /// Answers that are not graded yet, by the ordinals of their cases.
+    pub answers: HashMap<usize, KeptAnswer>,
+}
+
+impl LanePast {
+    /// Whether a case needs no answer any more.
+    pub(super) fn covers(&self, ordinal: usize) -> bool {
+        self.done.contains(ordinal) || self.answers.contains_key(&ordinal)
+    }
 }
 
 /// A target, ready to be asked.

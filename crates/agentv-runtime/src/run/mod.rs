@@ -6,17 +6,21 @@ mod batch;
 mod case;
 mod dispatcher;
 mod lane;
+mod limit;
 mod outputs;
 mod plan;
 mod pool;
+mod resume;
 mod tally;
 mod workspace;
 
 pub use dispatcher::{Ended, Outcome, Run, run};
-pub use lane::{Lane, LaneTarget, Takes};
-pub use outputs::Reporter;
+pub use lane::{Lane, LanePast, LaneTarget, Takes};
+pub use limit::Limit;
+pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;
+pub use resume::{ResumeError, Resumed, resume};
 pub use tally::{Placed, Tally, TargetTally};
 
 use std::time::Duration;

@@ -1,22 +1,120 @@
-//! What workers tell, and who is shown it. The results file ([`crate::writers::ResultFile`]) is another matter, since its
-//! failures mean other things.
+//! What workers tell, who is shown it, and where records go. The two are told apart, since their failures mean different
+//! things.
 
-use crate::writers::Render;
+use crate::folder::Journal;
+use crate::writers::{Render, ResultFile};
 use agentv_core::RunEvent;
 use agentv_core::event::Finished;
+use agentv_core::suite::{CaseKey, Fingerprint};
+use agentv_wire::ResultRecord;
+use std::sync::Arc;
 use std::{fmt, io};
 
-/// Something that a worker tells, with what of it goes into the results file. Records are rendered by the workers: the one
-/// dispatcher would be what all wait for.
+/// Where records go. If one of these fails, the run fails: results would be lost.
+#[derive(Debug)]
+pub struct Outputs {
+    pub results: ResultFile,
+    /// The output, where it is not the same file as the results.
+    pub copy: Option<ResultFile>,
+    /// What makes it possible to take the run up again.
+    pub journal: Option<Arc<Journal>>,
+    /// Lines for the journal that are not in it yet.
+    entries: Vec<u8>,
+}
+
+impl Outputs {
+    /// One results file and nothing besides.
+    pub fn only(results: ResultFile) -> Self {
+        Self { results, copy: None, journal: None, entries: Vec::new() }
+    }
+
+    /// The results of a run folder, with its journal.
+    pub fn kept(results: ResultFile, copy: Option<ResultFile>, journal: Arc<Journal>) -> Self {
+        Self { results, copy, journal: Some(journal), entries: Vec::new() }
+    }
+
+    pub(super) fn rendering(&self) -> Rendering {
+        Rendering {
+            results: self.results.kind().render,
+            copy: self.copy.as_ref().map(|copy| copy.kind().render),
+            journal: self.journal.clone(),
+        }
+    }
+
+    /// Takes a record; it waits in memory until [`Outputs::commit`].
+    pub(super) fn add(&mut self, rendered: &Rendered) {
+        self.results.add(&rendered.record);
+        self.entries.extend_from_slice(&rendered.entry);
+        if let (Some(copy), Some(record)) = (&mut self.copy, &rendered.copy) {
+            copy.add(record);
+        }
+    }
+
+    /// Hands everything taken so far to the system. The journal comes first: a record that it does not know cannot be told
+    /// from another, while a line about a record that is not there harms nobody.
+    pub(super) fn commit(&mut self) -> io::Result<()> {
+        if let Some(journal) = self.journal.as_ref().filter(|_| !self.entries.is_empty()) {
+            let kept = journal.append(&self.entries);
+            self.entries.clear();
+            kept?;
+        }
+        self.results.commit()?;
+        self.copy.as_mut().map_or(Ok(()), ResultFile::commit)
+    }
+
+    /// Makes it last through a power cut. Costs nothing where nothing is new.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        if let Some(journal) = &self.journal {
+            journal.sync()?;
+        }
+        self.results.sync()?;
+        self.copy.as_mut().map_or(Ok(()), ResultFile::sync)
+    }
+}
+
+/// How a record becomes bytes. Records are rendered by the workers: the one dispatcher would be what all wait for.
+#[derive(Debug, Clone)]
+pub(super) struct Rendering {
+    results: Render,
+    copy: Option<Render>,
+    journal: Option<Arc<Journal>>,
+}
+
+/// A record as it stands in the results, in the output, and in the journal.
+#[derive(Debug)]
+pub(super) struct Rendered {
+    record: Vec<u8>,
+    copy: Option<Vec<u8>>,
+    entry: Vec<u8>,
+}
+
+impl Rendering {
+    fn of(&self, record: &ResultRecord, case: (&CaseKey, Fingerprint)) -> io::Result<Rendered> {
+        let (key, fingerprint) = case;
+        let bytes = (self.results)(record)?;
+        let entry = self.journal.as_ref().map(|journal| journal.recorded(key, fingerprint, &bytes));
+        Ok(Rendered {
+            entry: entry.transpose()?.unwrap_or_default(),
+            copy: self.copy.map(|render| render(record)).transpose()?,
+            record: bytes,
+        })
+    }
+}
+
+/// Something that a worker tells, with what of it goes into the files.
 #[derive(Debug)]
 pub(super) struct Told {
     pub event: RunEvent,
-    pub rendered: Option<io::Result<Vec<u8>>>,
+    pub rendered: Option<io::Result<Rendered>>,
 }
 
 impl Told {
-    pub(super) fn finished(finished: Finished, render: Render) -> Self {
-        let rendered = render(&finished.record);
+    pub(super) fn finished(
+        finished: Finished,
+        case: (&CaseKey, Fingerprint),
+        rendering: &Rendering,
+    ) -> Self {
+        let rendered = rendering.of(&finished.record, case);
         Self { event: RunEvent::Finished(Box::new(finished)), rendered: Some(rendered) }
     }
 }

@@ -1,6 +1,6 @@
 //! Suites × targets → pools: who answers what, with how many workers.
 
-use super::lane::{Lane, LaneTarget, Takes};
+use super::lane::{Lane, LanePast, LaneTarget, Takes};
 use super::pool::Pool;
 use crate::config::{Note, Notes, suggestion};
 use crate::load::LoadedSuite;
@@ -74,6 +74,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
                 takes,
                 cases,
                 first_position,
+                past: LanePast::default(),
             });
         }
         first_position += suite.cases.len();

@@ -5,12 +5,14 @@ use super::RunSettings;
 use super::batch::{self, Answers};
 use super::case::{CaseContext, asked, run_case, timestamp};
 use super::lane::Lane;
-use super::outputs::Told;
+use super::limit::Limit;
+use super::outputs::{Rendering, Told};
+use crate::folder::{Journal, KeptAnswer};
 use crate::load::{Cases, Pulled, SourceError};
-use crate::writers::Render;
 use agentv_core::event::Finished;
 use agentv_core::record;
-use agentv_core::{EvalCase, Log, ProviderError, Response, RunEvent, prompt};
+use agentv_core::suite::CaseKey;
+use agentv_core::{EvalCase, Log, ProviderError, RunEvent, prompt};
 use agentv_wire::ResultRecord;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -34,8 +36,11 @@ pub(super) struct Shared {
     pub cancel: CancellationToken,
     pub log: Arc<dyn Log>,
     pub events: mpsc::Sender<Told>,
-    /// How a record stands in the results file.
-    pub render: Render,
+    /// How a record stands in the files.
+    pub rendering: Rendering,
+    /// Where answers are kept before they are graded.
+    pub journal: Option<Arc<Journal>>,
+    pub limit: Arc<Limit>,
     /// Caps the cases under way over all pools, where the user gave one number for all.
     pub permits: Option<Arc<Semaphore>>,
 }
@@ -45,8 +50,9 @@ impl Pool {
     pub(super) async fn run(self, shared: Shared) -> Result<(), SourceError> {
         let mut lanes = VecDeque::with_capacity(self.lanes.len());
         let mut workers = 0;
-        for lane in self.lanes {
-            let answers = batch::ask(&lane, shared.settings, &shared.cancel, &shared.log).await?;
+        for mut lane in self.lanes {
+            let mut answers = batch::ask(&lane, &shared).await?;
+            answers.extend(std::mem::take(&mut lane.past.answers));
             workers += lane.cases;
             lanes.push_back((Arc::new(lane), answers));
         }
@@ -88,7 +94,7 @@ struct Open {
 struct Job {
     lane: Arc<Lane>,
     pulled: Pulled,
-    answered: Option<Response>,
+    answered: Option<KeptAnswer>,
 }
 
 impl Job {
@@ -119,6 +125,9 @@ impl QueueState {
             }
             let Some(open) = &mut self.open else { return Ok(None) };
             if let Some(pulled) = open.cases.pull()? {
+                if open.lane.past.done.contains(pulled.ordinal()) {
+                    continue;
+                }
                 let answered = open.answers.remove(&pulled.ordinal());
                 return Ok(Some(Job { lane: Arc::clone(&open.lane), pulled, answered }));
             }
@@ -128,7 +137,7 @@ impl QueueState {
 }
 
 async fn worker(queue: Arc<Queue>, shared: Shared) {
-    while !shared.cancel.is_cancelled() {
+    while !shared.cancel.is_cancelled() && !shared.limit.is_reached() {
         let _permit = match &shared.permits {
             Some(permits) => Some(permits.acquire().await),
             None => None,
@@ -142,8 +151,11 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
             return;
         }
         let Some(record) = guarded(&lane, &case, answered, &shared).await else { return };
+        shared.limit.look(&record);
         let position = lane.first_position + case.ordinal;
-        let finished = Told::finished(Finished { position, target, record }, shared.render);
+        let key = CaseKey::new(&case, &lane.target.name);
+        let finished = Finished { position, target, record };
+        let finished = Told::finished(finished, (&key, case.fingerprint), &shared.rendering);
         if shared.events.send(finished).await.is_err() {
             return;
         }
@@ -154,7 +166,7 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
 async fn guarded(
     lane: &Lane,
     case: &EvalCase,
-    answered: Option<Response>,
+    answered: Option<KeptAnswer>,
     shared: &Shared,
 ) -> Option<ResultRecord> {
     let cx = CaseContext {
@@ -162,6 +174,7 @@ async fn guarded(
         settings: shared.settings,
         cancel: &shared.cancel,
         log: &shared.log,
+        journal: shared.journal.as_deref(),
     };
     let mut running = std::pin::pin!(run_case(case, answered, &cx));
     let caught = std::future::poll_fn(|task| {

@@ -120,6 +120,10 @@ impl Provider for Target {
         self.provider.info()
     }
 
+    fn is_free(&self) -> bool {
+        self.provider.is_free()
+    }
+
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
         self.provider.prepare(cx).await
     }

@@ -65,11 +65,30 @@ pub struct ResultFile {
     /// Whole records that are not in the file yet.
     waiting: Vec<u8>,
     is_empty: bool,
+    /// How many bytes of whole records we have found or written.
+    length: u64,
+    is_synced: bool,
+    /// Something could not be written. Nothing more is: half a record may be there that cannot be taken back.
+    is_broken: bool,
 }
 
 impl ResultFile {
     pub fn new(kind: &'static WriterKind, file: File) -> Self {
-        Self { kind, file, waiting: Vec::with_capacity(64 * 1024), is_empty: true }
+        Self {
+            kind,
+            file,
+            waiting: Vec::with_capacity(64 * 1024),
+            is_empty: true,
+            length: 0,
+            is_synced: true,
+            is_broken: false,
+        }
+    }
+
+    /// Goes on after the whole records of a file that was opened for appending.
+    pub fn after(kind: &'static WriterKind, file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        Ok(Self { is_empty: length == 0, length, ..Self::new(kind, file) })
     }
 
     pub fn kind(&self) -> &'static WriterKind {
@@ -85,15 +104,31 @@ impl ResultFile {
         self.waiting.extend_from_slice(rendered);
     }
 
-    /// Hands everything taken so far to the system, in whole records.
+    /// Hands everything taken so far to the system, in whole records. After a failure there is nothing more to be had.
     pub fn commit(&mut self) -> io::Result<()> {
+        if self.waiting.is_empty() || self.is_broken {
+            self.waiting.clear();
+            return Ok(());
+        }
         let written = self.file.write_all(&self.waiting);
+        if written.is_ok() {
+            self.length += self.waiting.len() as u64;
+        } else {
+            self.is_broken = true;
+            // So that every line is whole. Not to be had of pipes, which have readers and no length.
+            let _ = self.file.set_len(self.length);
+        }
+        self.is_synced = false;
         self.waiting.clear();
         written
     }
 
     /// Makes it last through a power cut, where there is a disk: a pipe or a terminal has nothing to sync.
     pub fn sync(&mut self) -> io::Result<()> {
+        if self.is_synced {
+            return Ok(());
+        }
+        self.is_synced = true;
         match self.file.sync_data() {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             other => other,

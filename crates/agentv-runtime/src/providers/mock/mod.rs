@@ -134,6 +134,10 @@ impl Provider for Mock {
         })
     }
 
+    fn is_free(&self) -> bool {
+        true
+    }
+
     fn info(&self) -> ProviderInfo {
         ProviderInfo {
             kind: "mock",

@@ -1,0 +1,273 @@
+//! The run folder from the run's first moment to its last.
+
+use super::Refusal;
+use super::resume::Earlier;
+use crate::settings::{EvalSettings, Surroundings};
+use crate::terminal;
+use agentv_runtime::folder::{self, FolderError, Journal, Link, Past, RunFolder, Runs};
+use agentv_runtime::run::{Ended, Outcome, Outputs, Plan, Resumed, Tally, resume};
+use agentv_runtime::writers::{ResultFile, WriterKind};
+use agentv_wire::{
+    Ending, Exit, ResultRecord, RunFile, RunFileKind, RunInfo, RunTarget, RunTargetTotals,
+    RunTotals,
+};
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the records of a run go, and what there is of them already.
+pub(super) struct Keeping {
+    pub outputs: Outputs,
+    pub tally: Tally,
+    pub resumed: Option<Resumed>,
+    /// `None` without a run folder.
+    pub book: Option<Book>,
+}
+
+/// The folder, and what is written there when the run ends.
+pub(super) struct Book {
+    folder: RunFolder,
+    info: RunInfo,
+}
+
+/// Sorts by time, and no two are the same. It is also in the environment of every child.
+pub(super) fn run_id() -> String {
+    let now = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
+    // Enough to tell runs of the same millisecond apart.
+    let random = std::hash::BuildHasher::hash_one(
+        &std::collections::hash_map::RandomState::new(),
+        std::process::id(),
+    );
+    format!("{now}-{:04x}", random & 0xffff)
+}
+
+/// A new run. Without a folder there is still a run, but for a warning.
+pub(super) fn begin(
+    run_id: &str,
+    command: &[String],
+    plan: &Plan,
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+) -> Result<Keeping, Refusal> {
+    let book = if settings.keep.folder {
+        let info = RunInfo {
+            run: run_id.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: command.to_owned(),
+            working_dir: surroundings.working_dir.display().to_string(),
+            host: folder::host(),
+            git: folder::git_head(&surroundings.repo_root),
+            started: now(),
+            out: settings.out.display().to_string(),
+            files: files(plan, settings, surroundings),
+            targets: targets(plan),
+            choice: settings.told.clone(),
+            cases: plan.total,
+            ..RunInfo::default()
+        };
+        open_book(info, surroundings)
+    } else {
+        None
+    };
+    let outputs = match &book {
+        Some(book) => kept_outputs(&book.folder, settings, surroundings),
+        None => create(&settings.out)
+            .map(|file| Outputs::only(ResultFile::new(settings.writer, file)))
+            .map_err(|error| unwritable(&settings.out, &error)),
+    };
+    let outputs = outputs.inspect_err(|_| {
+        // A run that could not begin is none.
+        if let Some(book) = &book {
+            let _ = std::fs::remove_dir_all(&book.folder.dir);
+        }
+    })?;
+    Ok(Keeping { outputs, tally: Tally::default(), resumed: None, book })
+}
+
+/// Takes an earlier run up again.
+pub(super) fn go_on(
+    earlier: Earlier,
+    plan: &mut Plan,
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+) -> Result<Keeping, Refusal> {
+    let Earlier { folder, mut info } = earlier;
+    for file in files(plan, settings, surroundings) {
+        let was = info.files.iter().find(|known| known.path == file.path);
+        let changed = was.is_some_and(|was| was.sha256 != file.sha256);
+        if file.kind == RunFileKind::Targets && changed {
+            let path = &file.path;
+            terminal::warn(&format!(
+                "`{path}` changed since the run began; records of before stay"
+            ));
+        }
+    }
+    let failed = |error: &dyn std::fmt::Display| {
+        Refusal::incomplete(format!("run `{}` cannot be resumed: {error}", folder.id))
+    };
+    let past = Past::read(&folder, &surroundings.working_dir).map_err(|error| failed(&error))?;
+    let mut resumed =
+        resume(plan, past, &folder, settings.keep.retry_errors).map_err(|error| failed(&error))?;
+    let tally = std::mem::take(&mut resumed.tally);
+    // The summary of what was found still wants to know of errors.
+    resumed.tally.errors = tally.errors;
+    info.resumed.push(now());
+    (info.ended, info.ending, info.exit_code, info.totals) = (None, None, None, None);
+    info.cases = plan.total;
+    info.out = settings.out.display().to_string();
+    folder.tell(&info).map_err(|error| failed(&error))?;
+    let outputs = kept_outputs(&folder, settings, surroundings)?;
+    Ok(Keeping { outputs, tally, resumed: Some(resumed), book: Some(Book { folder, info }) })
+}
+
+fn open_book(info: RunInfo, surroundings: &Surroundings) -> Option<Book> {
+    let made = Runs::of(&surroundings.working_dir).create(&info.run).and_then(|folder| {
+        let told = folder.tell(&info);
+        told.map_err(|source| FolderError::Io { path: folder.dir.clone(), source })?;
+        Ok(folder)
+    });
+    match made {
+        Ok(folder) => Some(Book { folder, info }),
+        Err(error) => {
+            terminal::warn(&format!(
+                "there is no run folder, so this run cannot be resumed: {error}"
+            ));
+            None
+        }
+    }
+}
+
+impl Book {
+    /// Writes down what came of the run. If that fails, `agentv runs` takes it for killed, and a resume finds nothing to do.
+    pub(super) fn close(mut self, outcome: &Outcome, exit: Exit) {
+        let info = &mut self.info;
+        info.ended = Some(now());
+        info.ending = Some(match outcome.ended {
+            Ended::Complete => Ending::Complete,
+            Ended::Interrupted => Ending::Interrupted,
+            Ended::Stopped => Ending::Stopped,
+            Ended::Unwritable(_) | Ended::Unreadable(_) => Ending::Failed,
+        });
+        info.exit_code = Some(exit as u8);
+        info.totals = Some(totals(&outcome.tally));
+        if let Err(error) = self.folder.tell(&self.info) {
+            terminal::warn(&format!("`run.json` cannot be written: {error}"));
+        }
+    }
+}
+
+/// The results in the run folder, and the output: the same file, or a copy where that cannot be.
+fn kept_outputs(
+    folder: &RunFolder,
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+) -> Result<Outputs, Refusal> {
+    let results = folder.results();
+    let refuse = |path: &Path| {
+        let path = path.to_owned();
+        move |error: io::Error| unwritable(&path, &error)
+    };
+    let file =
+        File::options().append(true).create(true).open(&results).map_err(refuse(&results))?;
+    let journal = Journal::open(&folder.journal(), &surroundings.working_dir);
+    let journal = Arc::new(journal.map_err(refuse(&folder.journal()))?);
+    let jsonl = WriterKind::find("jsonl").unwrap_or(settings.writer);
+    let copy = output(&results, jsonl, settings).map_err(refuse(&settings.out))?;
+    let results = ResultFile::after(jsonl, file).map_err(refuse(&results))?;
+    Ok(Outputs::kept(results, copy, journal))
+}
+
+/// Makes the output another name of the results, or a copy of what is in them so far.
+fn output(
+    results: &Path,
+    jsonl: &WriterKind,
+    settings: &EvalSettings,
+) -> io::Result<Option<ResultFile>> {
+    if let Some(dir) = settings.out.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    let is_same_format = settings.writer.name == jsonl.name;
+    if is_same_format && folder::link(results, &settings.out)? == Link::Made {
+        return Ok(None);
+    }
+    let mut copy = ResultFile::new(settings.writer, create(&settings.out)?);
+    for line in BufReader::new(File::open(results)?).lines() {
+        let record: ResultRecord = serde_json::from_str(&line?)?;
+        copy.add(&(settings.writer.render)(&record)?);
+        copy.commit()?;
+    }
+    Ok(Some(copy))
+}
+
+/// Opens the output, with the directories above it.
+fn create(path: &Path) -> io::Result<File> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    File::create(path)
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Refusal {
+    Refusal::incomplete(format!("`{}` cannot be written: {error}", path.display()))
+}
+
+/// The eval files and targets files of a run, each once. One that cannot be hashed (a pipe) has no hash.
+fn files(plan: &Plan, settings: &EvalSettings, surroundings: &Surroundings) -> Vec<RunFile> {
+    let lanes = plan.pools.iter().flat_map(|pool| &pool.lanes);
+    let mut targets: Vec<PathBuf> =
+        lanes.map(|lane| lane.target.judges.book.file.path.clone()).collect();
+    targets.sort();
+    targets.dedup();
+    let evals = settings.files.iter().map(|path| (path, RunFileKind::Eval));
+    let all = evals.chain(targets.iter().map(|path| (path, RunFileKind::Targets)));
+    all.map(|(path, kind)| RunFile {
+        path: surroundings.shown(path),
+        kind,
+        sha256: path.is_file().then(|| folder::sha256(path).ok()).flatten().unwrap_or_default(),
+    })
+    .collect()
+}
+
+fn targets(plan: &Plan) -> Vec<RunTarget> {
+    let mut targets: Vec<RunTarget> = Vec::new();
+    for lane in plan.pools.iter().flat_map(|pool| &pool.lanes) {
+        let name = lane.target.name.as_str();
+        let target = RunTarget {
+            name: name.to_owned(),
+            provider: lane.target.provider.info().kind.to_owned(),
+            model: lane.target.judges.book.file.find(name).and_then(|spec| spec.model.clone()),
+        };
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
+    }
+    targets
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
+fn totals(tally: &Tally) -> RunTotals {
+    let recorded = tally.scores.len();
+    let mean = tally.scores.iter().sum::<f64>() / recorded as f64;
+    let targets = tally.targets.iter().map(|(name, target)| {
+        let totals = RunTargetTotals {
+            recorded: target.cases,
+            passed: target.passed,
+            errors: target.errors,
+            mean_score: target.mean(),
+        };
+        (name.clone(), totals)
+    });
+    RunTotals {
+        recorded,
+        passed: tally.passed,
+        errors: tally.errors,
+        judge_errors: tally.judge_errors,
+        mean_score: (recorded > 0).then_some(mean),
+        targets: targets.collect(),
+    }
+}
+
+fn now() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
+}

@@ -1,0 +1,169 @@
+//! `agentv eval`: load, plan, run, sum up.
+
+mod conclude;
+mod keep;
+mod prepare;
+mod resume;
+
+use crate::args::EvalArgs;
+use crate::settings::{EvalSettings, SettingsError, Surroundings};
+use crate::terminal::{self, Progress, Screen, summary};
+use agentv_runtime::folder::Runs;
+use agentv_runtime::process::{self, Processes};
+use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
+use agentv_wire::Exit;
+use keep::Keeping;
+use prepare::{Prepared, prepare};
+use std::ffi::OsString;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Why a command ends before it has begun.
+struct Refusal {
+    exit: Exit,
+    message: String,
+    help: Option<String>,
+}
+
+impl Refusal {
+    fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into(), help: Some(help.into()) }
+    }
+
+    fn incomplete(message: String) -> Self {
+        Self { exit: Exit::Incomplete, message, help: None }
+    }
+}
+
+impl From<SettingsError> for Refusal {
+    fn from(error: SettingsError) -> Self {
+        Self { exit: Exit::Usage, message: error.message, help: error.help }
+    }
+}
+
+/// `words` is the whole command line.
+pub(crate) fn run(args: EvalArgs, words: &[OsString], surroundings: &Surroundings) -> Exit {
+    match attempt(args, words, surroundings) {
+        Ok(exit) => exit,
+        Err(Refusal { exit, message, help }) => {
+            terminal::complain(&message, help.as_deref());
+            exit
+        }
+    }
+}
+
+fn attempt(
+    args: EvalArgs,
+    words: &[OsString],
+    surroundings: &Surroundings,
+) -> Result<Exit, Refusal> {
+    let runs = Runs::of(&surroundings.working_dir);
+    let ordered = resume::order(args, words, &runs)?;
+    let mut settings = EvalSettings::resolve(ordered.args, surroundings)?;
+    let earlier = match &ordered.resume {
+        Some(wanted) => {
+            let earlier = resume::find(wanted, &mut settings, &runs, surroundings)?;
+            Some(earlier)
+        }
+        None => None,
+    };
+    let run_id = earlier.as_ref().map_or_else(keep::run_id, |run| run.folder.id.clone());
+    let processes = Processes::new(run_id.clone());
+    if earlier.is_some() {
+        // What the killed process has started may still be at work.
+        processes.end_run();
+    }
+    let mut screen = Screen::new();
+    let prepared = prepare(&settings, surroundings, &processes, &mut screen);
+    let Some(Prepared { mut plan, warnings }) = prepared else { return Ok(Exit::Usage) };
+    check(&plan, &settings)?;
+    let keeping = match earlier {
+        Some(earlier) => keep::go_on(earlier, &mut plan, &settings, surroundings)?,
+        None => keep::begin(&run_id, &ordered.command, &plan, &settings, surroundings)?,
+    };
+    let Keeping { outputs, tally, resumed, book } = keeping;
+    announce(&plan, &settings, &mut screen);
+    if let Some(resumed) = &resumed {
+        terminal::resumed(&run_id, resumed, plan.total, &mut screen);
+    }
+    screen.show();
+    let outcome = execute(plan, outputs, tally, &settings, processes)
+        .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
+    summary(&outcome.tally, &mut screen);
+    if warnings > 0 {
+        screen.line(format!("Warnings in files: {warnings} (shown above; --strict refuses them)"));
+    }
+    if !outcome.tally.scores.is_empty() {
+        screen.line(format!("\nResults written to: {}", settings.out.display()));
+    }
+    screen.show();
+    let exit = conclude::conclude(&outcome, &settings, book.as_ref().map(|_| run_id.as_str()));
+    if let Some(book) = book {
+        book.close(&outcome, exit);
+    }
+    Ok(exit)
+}
+
+/// What can still be wrong when all files are good.
+fn check(plan: &Plan, settings: &EvalSettings) -> Result<(), Refusal> {
+    if plan.total == 0 {
+        return Err(Refusal::usage(
+            "No eval cases matched the provided filters.",
+            "look at `--eval-id`",
+        ));
+    }
+    if let Some(input) = settings.files.iter().find(|input| is_same_file(input, &settings.out)) {
+        let message = format!("`--out` would overwrite the eval file `{}`", input.display());
+        return Err(Refusal::usage(message, "choose another name for the results"));
+    }
+    Ok(())
+}
+
+fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {
+    screen.line(format!("Output path: {}", settings.out.display()));
+    for lane in plan.pools.iter().flat_map(|pool| &pool.lanes) {
+        let label = &lane.target.label;
+        if settings.run.verbose {
+            let source = if !settings.choice.targets.is_empty() {
+                "cli"
+            } else if lane.suite.target.is_some() {
+                "test-file"
+            } else {
+                "default"
+            };
+            let file = lane.target.judges.book.file.path.display();
+            screen.line(format!("Using target ({source}): {label} via {file}"));
+        } else {
+            screen.line(format!("Using target: {label}"));
+        }
+    }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}
+
+fn execute(
+    plan: Plan,
+    outputs: Outputs,
+    tally: Tally,
+    settings: &EvalSettings,
+    processes: Arc<Processes>,
+) -> io::Result<Outcome> {
+    // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
+    let _ = process::become_subreaper();
+    let runtime = super::runtime()?;
+    let gates = settings.gates;
+    let run = Run {
+        settings: settings.run,
+        workers: settings.choice.workers,
+        limit: Limit::new(gates.max_errors, gates.fail_fast),
+        outputs,
+        reporter: Box::new(Progress::new(tally.scores.len(), plan.total)),
+        tally,
+        pools: plan.pools,
+        processes,
+    };
+    Ok(runtime.block_on(agentv_runtime::run::run(run)))
+}

@@ -1,0 +1,126 @@
+//! Which run is taken up again, and with which command line.
+
+use super::Refusal;
+use crate::args::{Args, Command, EvalArgs};
+use crate::settings::{EvalSettings, Surroundings};
+use agentv_runtime::folder::{FolderError, RunFolder, Runs};
+use agentv_wire::{RunFileKind, RunInfo};
+use clap::{CommandFactory as _, FromArgMatches as _};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What the user wants, the command line of an earlier run included.
+pub(super) struct Order {
+    pub args: EvalArgs,
+    /// What `run.json` says of it.
+    pub command: Vec<String>,
+    pub resume: Option<Wanted>,
+}
+
+/// Which run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// This one.
+    Named(String),
+    /// The last one of the same files and choices.
+    Last,
+}
+
+/// A run to take up, locked.
+pub(super) struct Earlier {
+    pub folder: RunFolder,
+    pub info: RunInfo,
+}
+
+/// Completes a command line that names no files by that of the run which is resumed.
+pub(super) fn order(mut args: EvalArgs, words: &[OsString], runs: &Runs) -> Result<Order, Refusal> {
+    let command = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let Some(mut run) = args.resume.take() else {
+        return Ok(Order { args, command, resume: None });
+    };
+    // `--resume suite.yaml`: clap cannot know that this is no run.
+    if run.contains(['.', '/', '*']) {
+        args.paths.insert(0, std::mem::take(&mut run));
+    }
+    if !args.paths.is_empty() {
+        let wanted = if run.is_empty() { Wanted::Last } else { Wanted::Named(run) };
+        return Ok(Order { args, command, resume: Some(wanted) });
+    }
+    let info =
+        if run.is_empty() { runs.list().into_iter().next() } else { Some(named(&run, runs)?) };
+    let info = info.ok_or_else(|| {
+        Refusal::usage("there is no run to resume", "start one: `agentv eval my.eval.yaml`")
+    })?;
+    // What is said now comes last and wins.
+    let both =
+        [&words[..1], &info.command.iter().map(OsString::from).collect::<Vec<_>>(), &words[2..]];
+    let args = parse(&both.concat()).ok_or_else(|| {
+        let message = format!("the command line of run `{}` cannot be read any more", info.run);
+        Refusal::usage(message, "name the eval files again, with the same choices")
+    })?;
+    Ok(Order { args, command, resume: Some(Wanted::Named(info.run)) })
+}
+
+/// The command line of an earlier run with flags after it, which win where a flag can be there only once.
+fn parse(words: &[OsString]) -> Option<EvalArgs> {
+    let command = Args::command().mut_subcommand("eval", |eval| eval.args_override_self(true));
+    let matches = command.try_get_matches_from(words).ok()?;
+    match Args::from_arg_matches(&matches).ok()?.command {
+        Command::Eval(args) => Some(args),
+        _ => None,
+    }
+}
+
+/// Finds the run, and makes the output the one that it has, unless another is asked for.
+pub(super) fn find(
+    wanted: &Wanted,
+    settings: &mut EvalSettings,
+    runs: &Runs,
+    surroundings: &Surroundings,
+) -> Result<Earlier, Refusal> {
+    let info = match wanted {
+        Wanted::Named(run) => named(run, runs)?,
+        Wanted::Last => last(settings, runs, surroundings)?,
+    };
+    if info.choice != settings.told {
+        return Err(Refusal::usage(
+            format!("run `{}` was a run of other cases or targets", info.run),
+            format!("use the same choices, or only `agentv eval --resume {}`", info.run),
+        ));
+    }
+    if !settings.out_given {
+        settings.out = PathBuf::from(&info.out);
+    }
+    let folder = runs.open(&info.run).map_err(|error| refusal(&error))?;
+    Ok(Earlier { folder, info })
+}
+
+fn named(run: &str, runs: &Runs) -> Result<RunInfo, Refusal> {
+    runs.info(run).map_err(|error| refusal(&error))
+}
+
+fn last(
+    settings: &EvalSettings,
+    runs: &Runs,
+    surroundings: &Surroundings,
+) -> Result<RunInfo, Refusal> {
+    let wanted: Vec<String> = settings.files.iter().map(|path| surroundings.shown(path)).collect();
+    let is_same = |info: &RunInfo| {
+        let files = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
+        info.choice == settings.told && files.map(|file| &file.path).eq(&wanted)
+    };
+    runs.list().into_iter().find(is_same).ok_or_else(|| {
+        Refusal::usage(
+            "no run of these files with these choices can be resumed",
+            "leave out `--resume` to start one, or see `agentv runs list`",
+        )
+    })
+}
+
+fn refusal(error: &FolderError) -> Refusal {
+    let help = match error {
+        FolderError::InUse { .. } => "wait for its end, or stop it",
+        _ => "`agentv runs list` names all of them",
+    };
+    Refusal::usage(error.to_string(), help)
+}

@@ -1,0 +1,98 @@
+//! `agentv runs`: what is in `.agentv/runs`.
+
+use crate::args::{RunsCommand, RunsRmArgs, TableFormat};
+use crate::settings::Surroundings;
+use crate::terminal::{self, Screen, show_run, table};
+use agentv_runtime::folder::{FolderError, Runs, State};
+use agentv_wire::{Exit, RunInfo, number};
+use serde_json::{Value, json};
+
+pub(crate) fn run(command: RunsCommand, surroundings: &Surroundings) -> Exit {
+    let runs = Runs::of(&surroundings.working_dir);
+    match command {
+        RunsCommand::List { format } => list(format, &runs),
+        RunsCommand::Show { run, format } => show(run, format, &runs),
+        RunsCommand::Rm(args) => remove(&args, &runs),
+    }
+}
+
+fn list(format: TableFormat, runs: &Runs) -> Exit {
+    let found: Vec<(RunInfo, State)> =
+        runs.list().into_iter().map(|info| known(info, runs)).collect();
+    let mut screen = Screen::new();
+    match format {
+        TableFormat::Json => {
+            let all: Vec<Value> = found.iter().map(as_json).collect();
+            screen.line(number::to_string_pretty(&json!({ "runs": all })).unwrap_or_default());
+        }
+        TableFormat::Table if found.is_empty() => {
+            screen.line(format!("no runs in {}", runs.dir().display()));
+        }
+        TableFormat::Table => table(&found, &mut screen),
+    }
+    Exit::Success
+}
+
+fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
+    let found = match run {
+        Some(run) => runs.info(&run),
+        None => runs.list().into_iter().next().ok_or(FolderError::Unknown("newest".to_owned())),
+    };
+    let found = match found {
+        Ok(info) => known(info, runs),
+        Err(error) => return refuse(&error),
+    };
+    let mut screen = Screen::new();
+    match format {
+        TableFormat::Json => {
+            screen.line(number::to_string_pretty(&as_json(&found)).unwrap_or_default());
+        }
+        TableFormat::Table => {
+            let folder = runs.dir().join(&found.0.run);
+            show_run(&found, &folder.display().to_string(), &mut screen);
+        }
+    }
+    Exit::Success
+}
+
+fn remove(args: &RunsRmArgs, runs: &Runs) -> Exit {
+    let chosen = if args.runs.is_empty() {
+        let keep = args.keep.unwrap_or(0);
+        runs.list().into_iter().skip(keep).map(|info| info.run).collect()
+    } else {
+        args.runs.clone()
+    };
+    let mut screen = Screen::new();
+    let mut exit = Exit::Success;
+    for run in chosen {
+        match runs.remove(&run) {
+            Ok(()) => screen.line(format!("removed {run}")),
+            Err(error) => exit = refuse(&error),
+        }
+    }
+    exit
+}
+
+fn known(mut info: RunInfo, runs: &Runs) -> (RunInfo, State) {
+    let state = runs.state(&info);
+    if info.totals.is_none() {
+        info.totals = runs.totals(&info.run);
+    }
+    (info, state)
+}
+
+fn as_json((info, state): &(RunInfo, State)) -> Value {
+    let mut value = json!(info);
+    value["state"] = json!(state.name());
+    value
+}
+
+fn refuse(error: &FolderError) -> Exit {
+    let help = match error {
+        FolderError::Unknown(_) => "`agentv runs list` names all of them",
+        FolderError::NoId(_) => "name the run itself, not a path",
+        FolderError::InUse { .. } => "wait for its end, or stop it",
+        FolderError::Io { .. } => "look at the folder's permissions",
+    };
+    terminal::fail(&error.to_string(), Some(help))
+}

@@ -1,0 +1,41 @@
+//! What there is of a run that is taken up again.
+
+use super::screen::Screen;
+use agentv_runtime::run::Resumed;
+
+/// So many ids are named.
+const NAMED: usize = 5;
+
+/// Says what stays, what is done again and why.
+pub(crate) fn resumed(run: &str, resumed: &Resumed, total: usize, screen: &mut Screen) {
+    let rewritten = &resumed.rewritten;
+    let left = total - rewritten.kept;
+    screen.line(format!("Resuming run {run}: {} of {total} cases are done", rewritten.kept));
+    let mut say = |count: usize, text: &str| {
+        if count > 0 {
+            screen.line(format!("  {count} {text}"));
+        }
+    };
+    say(usize::from(rewritten.torn), "record was cut off in the middle: its case is done again");
+    say(rewritten.unknown, "lines of the results are not from this run: moved to removed.jsonl");
+    say(resumed.answered, "answered before, and only graded now");
+    say(resumed.lost_workspaces, "asked again, since the workspace of the answer is gone");
+    say(rewritten.retried, "ended in an error: run again");
+    let changed = format!("changed since: run again ({})", named(&rewritten.changed));
+    say(rewritten.changed.len(), &changed);
+    let gone = format!("no longer wanted: moved to removed.jsonl ({})", named(&rewritten.gone));
+    say(rewritten.gone.len(), &gone);
+    if left == 0 {
+        screen.line("  nothing is left to run");
+        let errors = resumed.tally.errors;
+        if errors > 0 {
+            screen.line(format!("  {errors} ended in an error; --retry-errors runs them again"));
+        }
+    }
+}
+
+fn named(ids: &[String]) -> String {
+    let first: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
+    let more = if ids.len() > NAMED { ", …" } else { "" };
+    format!("{}{more}", first.join(", "))
+}

@@ -1,0 +1,83 @@
+//! Runs of earlier, as tables for people.
+
+use super::screen::Screen;
+use agentv_runtime::folder::State;
+use agentv_wire::RunInfo;
+
+/// One line for each run.
+pub(crate) fn table(runs: &[(RunInfo, State)], screen: &mut Screen) {
+    let head = ["RUN", "STATE", "DONE", "PASS", "ERRORS", "MEAN", "FILES"].map(str::to_owned);
+    let rows: Vec<[String; 7]> = std::iter::once(head).chain(runs.iter().map(row)).collect();
+    let widths: [usize; 7] = std::array::from_fn(|column| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+    });
+    for row in &rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        screen.line(cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
+
+fn row((info, state): &(RunInfo, State)) -> [String; 7] {
+    let number = |of: fn(&agentv_wire::RunTotals) -> String| {
+        info.totals.as_ref().map_or_else(|| "-".to_owned(), of)
+    };
+    let done = number(|totals| totals.recorded.to_string());
+    [
+        info.run.clone(),
+        state.name().to_owned(),
+        format!("{done}/{}", info.cases),
+        number(|totals| totals.passed.to_string()),
+        number(|totals| totals.errors.to_string()),
+        number(|totals| {
+            totals.mean_score.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.3}"))
+        }),
+        files(info),
+    ]
+}
+
+fn files(info: &RunInfo) -> String {
+    let evals = info.files.iter().filter(|file| file.kind == agentv_wire::RunFileKind::Eval);
+    evals.map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// All that is known of one run.
+pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &mut Screen) {
+    let mut say = |name: &str, value: &str| {
+        if !value.is_empty() {
+            screen.line(format!("{name:<9} {value}"));
+        }
+    };
+    say("Run", &info.run);
+    say("State", state.name());
+    say("Command", &format!("agentv {}", info.command.join(" ")));
+    say("Started", &info.started);
+    say("Resumed", &info.resumed.join(", "));
+    say("Ended", info.ended.as_deref().unwrap_or_default());
+    say("Exit code", &info.exit_code.map(|code| code.to_string()).unwrap_or_default());
+    say("Version", &info.version);
+    say("Host", info.host.as_deref().unwrap_or_default());
+    if let Some(git) = &info.git {
+        say(
+            "Commit",
+            &match &git.branch {
+                Some(branch) => format!("{} ({branch})", git.commit),
+                None => git.commit.clone(),
+            },
+        );
+    }
+    for file in &info.files {
+        say("File", &format!("{}  sha256 {}", file.path, file.sha256));
+    }
+    for target in &info.targets {
+        let model = target.model.as_ref().map(|model| format!(", {model}")).unwrap_or_default();
+        say("Target", &format!("{} [provider={}{model}]", target.name, target.provider));
+    }
+    say("Output", &info.out);
+    say("Folder", folder);
+    let Some(totals) = &info.totals else { return };
+    say("Records", &format!("{} of {}", totals.recorded, info.cases));
+    say("Status", &format!("{} pass, {} errors", totals.passed, totals.errors));
+    if let Some(mean) = totals.mean_score {
+        say("Mean", &format!("{mean:.3}"));
+    }
+}

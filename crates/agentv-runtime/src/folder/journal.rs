@@ -1,0 +1,294 @@
+//! Answers before they are graded, and which case each record is of. Lines are only ever added.
+//!
+//! An answer is in the journal before anybody grades it, and a record's line before the record is in the results. So what
+//! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
+
+use agentv_core::suite::{CaseKey, Fingerprint};
+use agentv_core::{Request, Response};
+use agentv_wire::number;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// The journal of a run under way.
+#[derive(Debug)]
+pub struct Journal {
+    /// Files are named from here.
+    root: PathBuf,
+    /// A lock and not a message: a worker must know that its answer is written before it goes on, and a write takes
+    /// microseconds.
+    written: Mutex<Written>,
+}
+
+#[derive(Debug)]
+struct Written {
+    file: File,
+    /// How much of the file is whole lines.
+    length: u64,
+    is_synced: bool,
+    /// Why nothing more can be written.
+    failure: Option<Failure>,
+}
+
+#[derive(Debug)]
+enum Failure {
+    Fresh(io::Error),
+    Told,
+}
+
+/// An answer that was kept, as good as new.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptAnswer {
+    pub response: Response,
+    pub wall: Duration,
+    /// Which attempt brought it.
+    pub attempt: u32,
+}
+
+/// A line of the journal.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Entry<'e> {
+    #[serde(borrow)]
+    Answered(Answered<'e>),
+    #[serde(borrow)]
+    Recorded(Recorded<'e>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Answered<'e> {
+    #[serde(borrow)]
+    pub case: Case<'e>,
+    pub attempt: u32,
+    pub wall_ms: f64,
+    /// Where it was worked out is gone once the run has ended, so it can be graded by nobody else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub workspace: bool,
+    #[serde(borrow)]
+    pub response: &'e RawValue,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Recorded<'e> {
+    #[serde(borrow)]
+    pub case: Case<'e>,
+    #[serde(borrow)]
+    pub sum: Cow<'e, str>,
+}
+
+/// Which case.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Case<'e> {
+    #[serde(borrow)]
+    pub file: Cow<'e, str>,
+    #[serde(borrow)]
+    pub eval_id: Cow<'e, str>,
+    pub ordinal: usize,
+    #[serde(borrow)]
+    pub target: Cow<'e, str>,
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub trial: u32,
+    #[serde(borrow)]
+    pub fingerprint: Cow<'e, str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_first(trial: &u32) -> bool {
+    *trial == 0
+}
+
+impl<'e> Case<'e> {
+    pub(super) fn new(key: &'e CaseKey, fingerprint: Fingerprint, root: &Path) -> Self {
+        Self {
+            file: key.file.strip_prefix(root).unwrap_or(&key.file).to_string_lossy(),
+            eval_id: key.eval_id.as_str().into(),
+            ordinal: key.ordinal,
+            target: key.target.as_str().into(),
+            trial: key.trial,
+            fingerprint: hex(&fingerprint.0).into(),
+        }
+    }
+}
+
+impl Journal {
+    /// Goes on after the whole lines of a journal, or starts one.
+    pub fn open(path: &Path, root: &Path) -> io::Result<Self> {
+        let mut file = File::options().append(true).read(true).create(true).open(path)?;
+        let length = whole_lines(&mut file)?;
+        file.set_len(length)?;
+        let written = Written { file, length, is_synced: true, failure: None };
+        Ok(Self { root: root.to_owned(), written: Mutex::new(written) })
+    }
+
+    /// Keeps an answer. When this returns, a kill loses it no more.
+    pub fn answered(
+        &self,
+        key: &CaseKey,
+        fingerprint: Fingerprint,
+        request: &Request,
+        answer: (&Response, Duration),
+    ) -> io::Result<()> {
+        let (response, wall) = answer;
+        let response = RawValue::from_string(number::to_string(response)?)?;
+        let entry = Entry::Answered(Answered {
+            case: Case::new(key, fingerprint, &self.root),
+            attempt: request.attempt,
+            wall_ms: wall.as_secs_f64() * 1000.0,
+            workspace: request.workspace.is_some(),
+            response: &response,
+        });
+        self.append(&line(&entry)?)
+    }
+
+    /// The line that says of which case a record is, to be appended before the record is written.
+    pub fn recorded(
+        &self,
+        key: &CaseKey,
+        fingerprint: Fingerprint,
+        record: &[u8],
+    ) -> io::Result<Vec<u8>> {
+        line(&Entry::Recorded(Recorded {
+            case: Case::new(key, fingerprint, &self.root),
+            sum: Sum::of(record).to_string().into(),
+        }))
+    }
+
+    /// Adds whole lines, all of them or none. After a failure there is no more to be added.
+    pub fn append(&self, lines: &[u8]) -> io::Result<()> {
+        let mut written = self.lock();
+        if written.failure.is_some() {
+            return Err(io::Error::other("the journal could not be written before"));
+        }
+        match written.file.write_all(lines) {
+            Ok(()) => {
+                written.length += lines.len() as u64;
+                written.is_synced = false;
+                Ok(())
+            }
+            Err(error) => {
+                let length = written.length;
+                // Half a line would make the next one unreadable, too.
+                let _ = written.file.set_len(length);
+                let told = io::Error::new(error.kind(), error.to_string());
+                written.failure = Some(Failure::Fresh(error));
+                Err(told)
+            }
+        }
+    }
+
+    /// Makes it last through a power cut.
+    pub fn sync(&self) -> io::Result<()> {
+        let mut written = self.lock();
+        if written.is_synced {
+            return Ok(());
+        }
+        written.is_synced = true;
+        written.file.sync_data()
+    }
+
+    /// Why it could not be written, once.
+    pub fn take_failure(&self) -> Option<io::Error> {
+        let mut written = self.lock();
+        match written.failure.replace(Failure::Told) {
+            Some(Failure::Fresh(error)) => Some(error),
+            Some(Failure::Told) => None,
+            None => {
+                written.failure = None;
+                None
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn line(entry: &Entry<'_>) -> io::Result<Vec<u8>> {
+    let mut line = Vec::with_capacity(512);
+    number::to_writer(&mut line, entry)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// How many bytes there are up to the end of the last whole line.
+pub(super) fn whole_lines(file: &mut File) -> io::Result<u64> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    const STEP: u64 = 64 * 1024;
+    let mut end = file.seek(SeekFrom::End(0))?;
+    while end > 0 {
+        let start = end.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        (&*file).take(end - start).read_to_end(&mut bytes)?;
+        if let Some(at) = bytes.iter().rposition(|byte| *byte == b'\n') {
+            return Ok(start + at as u64 + 1);
+        }
+        end = start;
+    }
+    Ok(0)
+}
+
+/// What tells a record from all others: its bytes in short. It stands in files, so it may never change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Sum(u64);
+
+impl Sum {
+    /// Of a whole line. Eight bytes at a time, as every record goes through here.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut state = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let mixed = state.rotate_left(29) ^ u64::from_le_bytes(word);
+            state = mixed.wrapping_mul(0x9fb2_1c65_1e98_df25);
+        }
+        state = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        Self(state ^ (state >> 32))
+    }
+}
+
+impl std::fmt::Display for Sum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&hex(&self.0.to_be_bytes()))
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_change_from_version_to_version() {
+        assert_eq!(Sum::of(b"").to_string(), "17fb89ee9dcab42a");
+        assert_eq!(Sum::of(b"a record\n").to_string(), "0dbb92ed73deed52");
+        assert_ne!(Sum::of(b"a record\n"), Sum::of(b"a recorD\n"));
+        assert_ne!(Sum::of(b"\0"), Sum::of(b"\0\0"));
+    }
+
+    #[test]
+    fn a_torn_line_is_cut_when_the_journal_goes_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        for (found, length) in [("", 0), ("{}\n", 3), ("{}\n{\"a", 3), ("{\"a", 0)] {
+            std::fs::write(&path, found).unwrap();
+            drop(Journal::open(&path, dir.path()).unwrap());
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), length, "{found:?}");
+        }
+        let long = format!("{{}}\n{}", "x".repeat(200_000));
+        std::fs::write(&path, long).unwrap();
+        drop(Journal::open(&path, dir.path()).unwrap());
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 3);
+    }
+}

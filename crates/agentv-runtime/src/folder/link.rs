@@ -1,0 +1,80 @@
+//! The output and the results of the run folder are one file under two names, so that keeping both costs nothing.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Whether the output has become another name of the results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Link {
+    Made,
+    /// It is a pipe, a device, a link of the user's or lies on another disk: it must be written apart.
+    Refused,
+}
+
+/// Gives `results` a second name. A file that was there is replaced in one step, and is not written into: it may be the
+/// results of an earlier run under a second name.
+pub fn link(results: &Path, out: &Path) -> io::Result<Link> {
+    match fs::symlink_metadata(out) {
+        Ok(found) if !found.is_file() => return Ok(Link::Refused),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    if is_same(results, out) {
+        return Ok(Link::Made);
+    }
+    let Some(name) = out.file_name() else { return Ok(Link::Refused) };
+    let mut draft = name.to_owned();
+    draft.push(format!(".{}.new", std::process::id()));
+    let draft = out.with_file_name(draft);
+    if fs::hard_link(results, &draft).is_err() {
+        return Ok(Link::Refused);
+    }
+    if fs::rename(&draft, out).is_err() {
+        fs::remove_file(&draft)?;
+        return Ok(Link::Refused);
+    }
+    Ok(Link::Made)
+}
+
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let id = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
+    matches!((id(one), id(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn is_same(_one: &Path, _other: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_there_keeps_its_other_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let [old, new, out] = ["old", "new", "out"].map(|name| dir.path().join(name));
+        fs::write(&old, "old").unwrap();
+        fs::write(&new, "new").unwrap();
+        assert_eq!(link(&old, &out).unwrap(), Link::Made);
+        assert_eq!(link(&old, &out).unwrap(), Link::Made);
+        assert_eq!(link(&new, &out).unwrap(), Link::Made);
+        let read = |path| fs::read_to_string(path).unwrap();
+        assert_eq!((read(&old), read(&out)), ("old".to_owned(), "new".to_owned()));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "a draft is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_of_the_users_stays_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let [results, out] = ["results", "out"].map(|name| dir.path().join(name));
+        fs::write(&results, "").unwrap();
+        std::os::unix::fs::symlink("/dev/null", &out).unwrap();
+        assert_eq!(link(&results, &out).unwrap(), Link::Refused);
+        assert!(fs::symlink_metadata(out).unwrap().is_symlink());
+    }
+}

@@ -1,0 +1,79 @@
+//! One process at a time works on a run. The system lets go of the lock when the process ends, however it ends.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+/// Between two looks at a lock that nobody should hold.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// A run that is ours. Let go on drop.
+#[derive(Debug)]
+pub(super) struct Lock {
+    /// Only kept open: closing it lets go.
+    _file: File,
+}
+
+/// What came of asking for a lock.
+#[derive(Debug)]
+pub(super) enum Asked {
+    Ours(Lock),
+    /// Somebody else has it; the process id, if it can be read.
+    Theirs(String),
+}
+
+impl Lock {
+    /// Takes the lock, if nobody has it. The file says who that is.
+    pub(super) fn take(path: &Path) -> io::Result<Asked> {
+        let mut asked = Self::ask(path)?;
+        // A child that a killed run was about to start holds the lock until it has become another program.
+        for _ in 0..100 {
+            match &asked {
+                Asked::Theirs(holder) if !is_alive(holder) => std::thread::sleep(PAUSE),
+                _ => break,
+            }
+            asked = Self::ask(path)?;
+        }
+        Ok(asked)
+    }
+
+    fn ask(path: &Path) -> io::Result<Asked> {
+        let mut file =
+            File::options().read(true).write(true).create(true).truncate(false).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {
+                file.set_len(0)?;
+                writeln!(file, "{}", std::process::id())?;
+                Ok(Asked::Ours(Self { _file: file }))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.read_to_string(&mut holder)?;
+                Ok(Asked::Theirs(holder.trim().to_owned()))
+            }
+            // Some file systems have no locks; a run is worth more than one.
+            Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                Ok(Asked::Ours(Self { _file: file }))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Whether somebody has it now.
+    pub(super) fn is_held(path: &Path) -> bool {
+        let Ok(file) = File::open(path) else { return false };
+        matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    }
+}
+
+#[cfg(unix)]
+fn is_alive(pid: &str) -> bool {
+    let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+#[cfg(not(unix))]
+fn is_alive(_pid: &str) -> bool {
+    true
+}

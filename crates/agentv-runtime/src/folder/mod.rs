@@ -1,0 +1,23 @@
+//! What a run leaves in `.agentv/runs/<run id>/`, so that it can be looked at later and taken up again after a crash.
+//!
+//! ```text
+//! run.json        who ran what, when, and what came of it
+//! results.jsonl   the records; the same file as the run's output, where the file system allows it
+//! journal.jsonl   answers before they are graded, and which case each record is of
+//! removed.jsonl   records that a later resume took out of the results
+//! lock            held while the run goes on
+//! logs/           for what programs have to say
+//! ```
+
+mod facts;
+mod journal;
+mod link;
+mod lock;
+mod past;
+mod runs;
+
+pub use facts::{git_head, host, sha256};
+pub use journal::{Journal, KeptAnswer, Sum};
+pub use link::{Link, link};
+pub use past::{Claim, Fate, Past, Rewritten};
+pub use runs::{FolderError, RunFolder, Runs, State};

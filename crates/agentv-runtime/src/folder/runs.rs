@@ -1,0 +1,189 @@
+//! The folders of all runs that were started in one directory.
+
+use super::lock::{Asked, Lock};
+use agentv_wire::{Ending, RunInfo, RunTotals, Status, number};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `.agentv/runs`
+#[derive(Debug, Clone)]
+pub struct Runs {
+    dir: PathBuf,
+}
+
+/// The folder of one run that is ours to work on.
+#[derive(Debug)]
+pub struct RunFolder {
+    pub id: String,
+    pub dir: PathBuf,
+    _lock: Lock,
+}
+
+/// What a run is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// A process works on it now.
+    Running,
+    /// It came to an end of its own making.
+    Ended(Ending),
+    /// It was killed, or the machine went down.
+    Killed,
+}
+
+impl State {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Ended(Ending::Complete) => "complete",
+            Self::Ended(Ending::Interrupted) => "interrupted",
+            Self::Ended(Ending::Stopped) => "stopped",
+            Self::Ended(Ending::Failed) => "failed",
+            Self::Killed => "killed",
+        }
+    }
+}
+
+/// Why a folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("there is no run `{0}`")]
+    Unknown(String),
+    #[error("`{0}` is no run id")]
+    NoId(String),
+    #[error("run `{run}` is in use by process {holder}")]
+    InUse { run: String, holder: String },
+    #[error("`{}` cannot be used: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+}
+
+/// Of a record, what is counted.
+#[derive(Deserialize)]
+struct Glance {
+    score: f64,
+    status: Status,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+const RESULTS: &str = "results.jsonl";
+const INFO: &str = "run.json";
+const LOCK: &str = "lock";
+
+impl Runs {
+    /// The runs that were started in this directory.
+    pub fn of(working_dir: &Path) -> Self {
+        Self { dir: working_dir.join(".agentv/runs") }
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// A folder for a new run.
+    pub fn create(&self, id: &str) -> Result<RunFolder, FolderError> {
+        let dir = self.dir.join(id);
+        let failed = |source| FolderError::Io { path: dir.clone(), source };
+        std::fs::create_dir_all(dir.join("logs")).map_err(failed)?;
+        RunFolder::lock(id, dir)
+    }
+
+    /// The folder of a run that is there.
+    pub fn open(&self, id: &str) -> Result<RunFolder, FolderError> {
+        let dir = self.checked(id)?;
+        RunFolder::lock(id, dir)
+    }
+
+    /// What is known of each run, the newest first. What is no run folder is passed over.
+    pub fn list(&self) -> Vec<RunInfo> {
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut runs: Vec<RunInfo> = names.filter_map(|name| self.info(&name).ok()).collect();
+        runs.sort_by(|one, other| other.run.cmp(&one.run));
+        runs
+    }
+
+    /// What is known of a run.
+    pub fn info(&self, id: &str) -> Result<RunInfo, FolderError> {
+        let path = self.checked(id)?.join(INFO);
+        let read = std::fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
+        let mut info: RunInfo = read.map_err(|source| FolderError::Io { path, source })?;
+        // The folder's name is what it is called by.
+        id.clone_into(&mut info.run);
+        Ok(info)
+    }
+
+    pub fn state(&self, info: &RunInfo) -> State {
+        if Lock::is_held(&self.dir.join(&info.run).join(LOCK)) {
+            return State::Running;
+        }
+        info.ending.map_or(State::Killed, State::Ended)
+    }
+
+    /// The numbers of a run that has not told them: it is under way, or was killed. Torn lines do not count.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
+    pub fn totals(&self, id: &str) -> Option<RunTotals> {
+        let text = std::fs::read_to_string(self.checked(id).ok()?.join(RESULTS)).ok()?;
+        let records = text.lines().filter_map(|line| serde_json::from_str::<Glance>(line).ok());
+        let mut totals = RunTotals::default();
+        let mut sum = 0.0;
+        for record in records {
+            totals.recorded += 1;
+            totals.passed += usize::from(record.status == Status::Pass);
+            totals.errors += usize::from(record.error.is_some());
+            sum += record.score;
+        }
+        totals.mean_score = (totals.recorded > 0).then(|| sum / totals.recorded as f64);
+        Some(totals)
+    }
+
+    /// Removes a run with all that is in its folder. The output stays, where it has a name of its own.
+    pub fn remove(&self, id: &str) -> Result<(), FolderError> {
+        let folder = self.open(id)?;
+        let failed = |source| FolderError::Io { path: folder.dir.clone(), source };
+        std::fs::remove_dir_all(&folder.dir).map_err(failed)
+    }
+
+    /// The folder of this name, if it is one here and nothing else.
+    fn checked(&self, id: &str) -> Result<PathBuf, FolderError> {
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if id.is_empty() || !id.chars().all(plain) {
+            return Err(FolderError::NoId(id.to_owned()));
+        }
+        let dir = self.dir.join(id);
+        // A link may lead anywhere.
+        let is_folder = std::fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir());
+        if is_folder { Ok(dir) } else { Err(FolderError::Unknown(id.to_owned())) }
+    }
+}
+
+impl RunFolder {
+    fn lock(id: &str, dir: PathBuf) -> Result<Self, FolderError> {
+        match Lock::take(&dir.join(LOCK)) {
+            Ok(Asked::Ours(lock)) => Ok(Self { id: id.to_owned(), dir, _lock: lock }),
+            Ok(Asked::Theirs(holder)) => Err(FolderError::InUse { run: id.to_owned(), holder }),
+            Err(source) => Err(FolderError::Io { path: dir, source }),
+        }
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.dir.join(RESULTS)
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join("journal.jsonl")
+    }
+
+    pub fn removed(&self) -> PathBuf {
+        self.dir.join("removed.jsonl")
+    }
+
+    /// Writes `run.json` so that it is there whole, the old or the new one.
+    pub fn tell(&self, info: &RunInfo) -> io::Result<()> {
+        let path = self.dir.join(INFO);
+        let draft = self.dir.join("run.json.new");
+        std::fs::write(&draft, number::to_string_pretty(info)? + "\n")?;
+        std::fs::rename(draft, path)
+    }
+}
