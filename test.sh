@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need, if it is missing, and runs every test. From any directory, on a fresh machine with rustup:
 #   ./test.sh
+#   ./test.sh --long   also what takes minutes more: 50 runs that are killed and resumed
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -128,6 +129,13 @@ build_with_bun() (
 
 test_python() { (cd packages/python && python3 -m unittest); }
 
+long=false
+case "${1:-}" in
+    "") ;;
+    --long) long=true ;;
+    *) printf 'usage: %s [--long]\n' "$0" >&2; exit 2 ;;
+esac
+
 profile=default
 if [[ -n "${CI:-}" ]]; then
     profile=ci
@@ -148,5 +156,9 @@ run "tests (cargo nextest)" cargo nextest run --workspace --profile "$profile"
 run "examples in the documentation (cargo test --doc)" cargo test --doc --workspace --quiet
 run "generated files (cargo xtask gen --check)" cargo xtask gen --check
 run "house rules (cargo xtask tidy)" cargo xtask tidy
+
+if $long; then
+    run "crashes (cargo xtask crash)" cargo xtask crash
+fi
 
 printf '\nall good\n'

@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | tidy | bench | prices`.
+//! The project's own tools: `cargo xtask gen | tidy | bench | crash | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -6,6 +6,7 @@
 )]
 
 mod bench;
+mod crash;
 mod generate;
 mod prices;
 mod repository;
@@ -25,6 +26,12 @@ usage: cargo xtask <command>
       --no-build        measure what was built before
       --binary PATH     measure this program instead
       --write           also write docs/benchmarks.md
+  crash [options]   kill runs with -9 at random moments, resume them, and check what they promise
+      --rounds N        how many runs (50)
+      --cases N         of how many cases each (500)
+      --workers N       cases at a time (8)
+      --seed N          the same moments as another time
+      --no-build        use what was built before
   prices            write the table of what models cost, from the newest litellm on PyPI";
 
 fn main() -> ExitCode {
@@ -45,6 +52,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["gen", "--check"] => generate::check(),
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
+        ["crash", options @ ..] => crash::run(options),
         ["prices"] => prices::write(),
         // Not in the usage: the bench's inputs, for a look at them.
         ["generate", format, count] => {

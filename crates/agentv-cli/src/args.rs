@@ -231,8 +231,32 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
     /// Run only cases whose id matches
-    #[arg(long, value_name = "GLOB")]
+    #[arg(long, value_name = "GLOB", help_heading = "Which cases")]
     pub eval_id: Option<String>,
+    /// Run only cases with this text in their id, or whose id matches this pattern; repeat it for more
+    #[arg(long, value_name = "TEXT|GLOB", help_heading = "Which cases")]
+    pub filter: Vec<String>,
+    /// Run only cases with this tag; repeat it for more
+    #[arg(long, value_name = "TAG", help_heading = "Which cases")]
+    pub tag: Vec<String>,
+    /// Run only cases whose eval file, or a file that they refer to, changed since this Git revision
+    #[arg(long, value_name = "REVISION", help_heading = "Which cases")]
+    pub changed_since: Option<String>,
+    /// Run only N of the cases, drawn by lot from their ids
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Which cases")]
+    pub sample: Option<u64>,
+    /// Another seed draws another sample
+    #[arg(
+        long,
+        value_name = "S",
+        default_value_t = 0,
+        requires = "sample",
+        help_heading = "Which cases"
+    )]
+    pub seed: u64,
+    /// Run only one share of the cases, `2/8` being the second of eight; each case is in exactly one
+    #[arg(long, value_name = "I/N", help_heading = "Which cases")]
+    pub shard: Option<String>,
     /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,

@@ -57,6 +57,10 @@ impl Subject {
             // The first run finds none.
             let _ = fs::remove_file(output);
         }
+        // Nobody has the folders of a hundred runs either.
+        if let Some(dir) = self.command.get_current_dir() {
+            let _ = fs::remove_dir_all(dir.join(".agentv/runs"));
+        }
         let start = Instant::now();
         let child =
             self.command.spawn().with_context(|| format!("cannot run {:?}", self.command))?;

@@ -5,7 +5,7 @@ mod resolve;
 pub(crate) use resolve::{EvalSettings, SettingsError};
 
 use agentv_runtime::config::Env;
-use agentv_runtime::load::Loader;
+use agentv_runtime::load::{Loader, Selection};
 use agentv_runtime::process::Processes;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ impl Surroundings {
             repo_root: self.repo_root.clone(),
             env: self.env.clone(),
             processes: Arc::clone(processes),
-            selection: None,
+            selection: Selection::default(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Surroundings;
 use crate::args::{EvalArgs, OutputFormat};
 use agentv_core::TargetName;
-use agentv_runtime::load::{Glob, eval_files};
+use agentv_runtime::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, eval_files};
 use agentv_runtime::providers::mock::DryRunDelay;
 use agentv_runtime::run::{Choice, RunSettings};
 use agentv_runtime::writers::WriterKind;
@@ -17,7 +17,9 @@ use std::time::Duration;
 pub(crate) struct EvalSettings {
     pub files: Vec<PathBuf>,
     pub targets_file: Option<PathBuf>,
-    pub selection: Option<Glob>,
+    /// But for what changed, which Git has to be asked for.
+    pub selection: Selection,
+    pub changed_since: Option<String>,
     pub choice: Choice,
     /// Where the user wants the results, if a wish was stated.
     pub out_given: bool,
@@ -75,9 +77,7 @@ impl EvalSettings {
     ) -> Result<Self, SettingsError> {
         let files = eval_files(&args.paths, &surroundings.working_dir)
             .map_err(|error| SettingsError::new(error.to_string(), error.help()))?;
-        let selection = args.eval_id.as_deref().map(Glob::new).transpose();
-        let selection =
-            selection.map_err(|error| SettingsError { message: error.to_string(), help: None })?;
+        let selection = selection(&args)?;
         for (flag, score) in
             [("--threshold", args.threshold), ("--case-threshold", args.case_threshold)]
         {
@@ -99,12 +99,18 @@ impl EvalSettings {
         let told = RunChoice {
             targets: targets.iter().map(ToString::to_string).collect(),
             eval_id: args.eval_id,
-            ..RunChoice::default()
+            filter: args.filter,
+            tags: args.tag,
+            changed_since: args.changed_since.clone(),
+            sample: selection.sample.map(|sample| sample.count),
+            seed: selection.sample.map(|sample| sample.seed),
+            shard: args.shard,
         };
         Ok(Self {
             files,
             targets_file: args.targets,
             selection,
+            changed_since: args.changed_since,
             out_given: args.out.is_some(),
             out: out(args.out, writer, surroundings),
             writer,
@@ -139,6 +145,26 @@ impl EvalSettings {
             told,
         })
     }
+}
+
+/// Which cases the flags ask for.
+fn selection(args: &EvalArgs) -> Result<Selection, SettingsError> {
+    let bad_glob = |error: BadGlob| SettingsError { message: error.to_string(), help: None };
+    let shard = args.shard.as_deref().map(str::parse).transpose().map_err(|error: BadShard| {
+        SettingsError::new(error.to_string(), "write `--shard 2/8` for the second of eight")
+    })?;
+    let filters = args.filter.iter().map(|text| IdFilter::new(text)).collect::<Result<_, _>>();
+    Ok(Selection {
+        eval_id: args.eval_id.as_deref().map(Glob::new).transpose().map_err(bad_glob)?,
+        filters: filters.map_err(bad_glob)?,
+        tags: args.tag.clone(),
+        changed: None,
+        sample: args.sample.map(|count| Sample {
+            count: usize::try_from(count).unwrap_or(usize::MAX),
+            seed: args.seed,
+        }),
+        shard,
+    })
 }
 
 /// `default` alone has always meant "as the files say".

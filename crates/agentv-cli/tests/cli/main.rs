@@ -21,6 +21,7 @@ mod merge;
 mod real_clients;
 mod resume;
 mod runs;
+mod selection;
 mod validate;
 mod vscode;
 mod workspace;

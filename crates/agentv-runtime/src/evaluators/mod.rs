@@ -11,6 +11,7 @@ pub mod tool_trajectory;
 // Not registered: what several evaluators share.
 pub mod amount;
 mod ask;
+mod digest;
 pub mod entry;
 mod equal;
 pub mod json;
@@ -21,6 +22,8 @@ mod shown;
 mod template;
 #[cfg(test)]
 mod testing;
+
+pub use digest::{CaseDigest, ChangedFiles};
 
 use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
@@ -75,22 +78,21 @@ pub struct Build<'a> {
     /// What is known of files that cases depend on.
     pub digests: &'a FileDigests,
     /// The fingerprint of the case under construction.
-    pub fingerprint: &'a mut Sha256,
+    pub fingerprint: &'a mut CaseDigest,
 }
 
 impl Build<'_> {
     /// The case depends on this file's contents: when they change, it is another case.
     pub fn depends_on(&mut self, path: &Path) {
-        if let Some(digest) = self.digests.of(path) {
-            self.fingerprint.update(digest);
-        }
+        let digest = self.digests.of(path);
+        self.fingerprint.depends_on(path, digest);
     }
 
     /// The same for all that is in a directory.
     pub fn depends_on_tree(&mut self, dir: Option<&Path>) {
-        let digest = dir.and_then(|dir| self.digests.known(dir, tree_digest));
-        if let Some(digest) = digest {
-            self.fingerprint.update(digest);
+        if let Some(dir) = dir {
+            let digest = self.digests.known(dir, tree_digest);
+            self.fingerprint.depends_on(dir, digest);
         }
     }
 }

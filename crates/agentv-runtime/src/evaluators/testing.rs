@@ -1,5 +1,6 @@
 //! How the evaluators' tests build one from its keys and let it grade.
 
+use super::CaseDigest;
 use super::{Build, EvaluatorKind};
 use crate::config::{Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Notes, Span};
 use crate::process::Processes;
@@ -10,7 +11,6 @@ use agentv_core::{
 };
 use agentv_wire::FailureKind;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -114,7 +114,7 @@ impl Bench {
         let node = node(&self.config, "", &mut places);
         let mut notes = Notes::new("eval.yaml");
         let env = Env::default();
-        let mut fingerprint = Sha256::new();
+        let mut fingerprint = CaseDigest::default();
         let mut build = Build {
             on_error: agentv_core::evaluator::OnError::Zero,
             scrub_judges: false,
@@ -134,7 +134,7 @@ impl Bench {
         let notes = notes.finish().0.into_iter();
         let notes =
             notes.map(|note| format!("{}: {}", places[note.place.line], note.message)).collect();
-        Built { evaluator, notes, known, fingerprint: fingerprint.finalize().into() }
+        Built { evaluator, notes, known, fingerprint: fingerprint.finish() }
     }
 
     fn case(&self) -> EvalCase {

@@ -5,9 +5,9 @@ use super::messages::Reader;
 use super::scope::{Scope, Shared, warn_of_empty_list};
 use super::workspace;
 use crate::config::{Cost, Fields, Leftovers, Node, Notes};
+use crate::evaluators::CaseDigest;
 use agentv_core::suite::Fingerprint;
 use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName, WorkspaceSpec};
-use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 /// Keys that say something to people only, or that other versions of AgentV read.
@@ -26,7 +26,8 @@ pub(super) enum Purpose {
     Run,
 }
 
-/// Checks one case. What is wrong with it is noted, and then there is no case.
+/// Checks one case. What is wrong with it is noted, and then there is no case; nor is there one that is not wanted because
+/// nothing of it was changed.
 pub(super) fn check(
     node: &Node<'_>,
     ordinal: usize,
@@ -36,9 +37,9 @@ pub(super) fn check(
 ) -> Option<EvalCase> {
     let owner = id(node)
         .map_or_else(|| format!("case number {}", ordinal + 1), |id| format!("case `{id}`"));
-    let mut fingerprint = Sha256::new();
+    let mut fingerprint = scope.digest();
     if purpose == Purpose::Run {
-        node.digest(&mut fingerprint);
+        fingerprint.node(node);
         // The suite's bar and tools are part of what its cases are.
         let suite = &scope.suite;
         fingerprint.update(suite.pass_score.value().to_le_bytes());
@@ -80,8 +81,12 @@ pub(super) fn check(
         return None;
     }
     let workspace = shared_workspace(workspace, scope);
-    if let (Some(spec), Purpose::Run) = (&workspace, purpose) {
+    let is_watched = scope.selection.changed.is_some();
+    if let Some(spec) = workspace.as_ref().filter(|_| is_watched || purpose == Purpose::Run) {
         scope.build(&mut fingerprint).depends_on_tree(spec.template.as_deref());
+    }
+    if is_watched && !scope.is_touched && !fingerprint.is_touched() {
+        return None;
     }
     Some(EvalCase {
         suite: Arc::clone(&scope.suite),
@@ -96,7 +101,7 @@ pub(super) fn check(
         target: target.map(TargetName::from),
         tags,
         workspace,
-        fingerprint: Fingerprint(fingerprint.finalize().into()),
+        fingerprint: Fingerprint(fingerprint.finish()),
     })
 }
 
@@ -173,7 +178,7 @@ impl Graders {
 fn graders(
     list: Option<&Node<'_>>,
     scope: &Scope,
-    fingerprint: &mut Sha256,
+    fingerprint: &mut CaseDigest,
     notes: &mut Notes,
 ) -> Option<Graders> {
     if let Some(list) = list {
@@ -184,8 +189,8 @@ fn graders(
             // With every evaluator left out there is nothing to grade by; the notes say why.
             return (!entries.is_empty()).then(|| Graders { entries: entries.into(), given: true });
         }
-    } else if let Some(Shared { entries, digest }) = &scope.evaluators {
-        fingerprint.update(digest);
+    } else if let Some(Shared { entries, digest, is_touched }) = &scope.evaluators {
+        fingerprint.depends_on_shared(*digest, *is_touched);
         return (!entries.is_empty())
             .then(|| Graders { entries: Arc::clone(entries), given: true });
     }

@@ -2,15 +2,14 @@
 
 use super::scope::Scope;
 use crate::config::{Cost, Entry, Fields, Kind, Node, Notes};
-use crate::evaluators::{Build, entry};
+use crate::evaluators::{Build, CaseDigest, entry};
 use agentv_core::EvaluatorEntry;
-use sha2::Sha256;
 
 /// Builds every evaluator of a list. One that cannot be built is noted and left out.
 pub(super) fn build(
     node: &Node<'_>,
     scope: &Scope,
-    fingerprint: &mut Sha256,
+    fingerprint: &mut CaseDigest,
     notes: &mut Notes,
 ) -> Vec<EvaluatorEntry> {
     let Some(items) = node.as_list() else {
@@ -36,7 +35,7 @@ fn one(
 pub(super) fn rubric(
     rubrics: &Node<'_>,
     scope: &Scope,
-    fingerprint: &mut Sha256,
+    fingerprint: &mut CaseDigest,
     notes: &mut Notes,
 ) -> Option<EvaluatorEntry> {
     let text = |text: &'static str| Node::new(Kind::Text(text.into()), rubrics.span);

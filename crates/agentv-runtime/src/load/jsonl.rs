@@ -2,10 +2,10 @@
 
 use super::case::Purpose;
 use super::scope::Scope;
-use super::source::SourceError;
+use super::source::{CaseSource, SourceError, SourceKind};
 use super::{case, json};
 use crate::config::{Notes, Span};
-use agentv_core::{EvalCase, TargetName};
+use agentv_core::EvalCase;
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -109,18 +109,19 @@ impl Lines {
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// The first pass: notes all that is wrong and counts what is good.
-pub(super) fn check(
-    data: Data,
-    scope: Scope,
-    notes: &mut Notes,
-) -> io::Result<(JsonlSource, BTreeMap<Option<TargetName>, usize>)> {
+pub(super) fn check(data: Data, scope: Scope, notes: &mut Notes) -> io::Result<CaseSource> {
     let mut by_target = BTreeMap::new();
+    let mut picks = Vec::new();
     let mut ids: Vec<u64> = Vec::new();
     let mut lines = data.open()?;
     let mut ordinal = 0;
     while let Some(line) = lines.next()? {
         if let Some(case) = read(&line, ordinal, &scope, Purpose::Check, notes) {
             ids.push(hash(case.id.as_str()));
+            if scope.selection.draws() {
+                let pick = scope.selection.pick(case.id.as_str(), ordinal);
+                picks.push((pick, case.target.clone()));
+            }
             *by_target.entry(case.target).or_default() += 1;
         }
         ordinal += 1;
@@ -130,7 +131,8 @@ pub(super) fn check(
     if !twins.is_empty() {
         warn_of_twins(&source, &twins, notes)?;
     }
-    Ok((source, by_target))
+    let kind = SourceKind::Streamed { source: Arc::new(source), picks, only: None };
+    Ok(CaseSource { kind, by_target, total: ordinal })
 }
 
 /// One line → one case. `None` if it is not wanted, or wrong, which is then noted.
@@ -167,9 +169,7 @@ fn read(
             return None;
         }
     };
-    if let Some(selection) = &scope.selection
-        && !case::id(&node).is_some_and(|id| selection.matches(id))
-    {
+    if !scope.selection.wants(&node) {
         return None;
     }
     let mark = notes.mark();

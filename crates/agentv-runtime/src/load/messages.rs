@@ -2,16 +2,16 @@
 
 use super::files::{Files, Missing};
 use crate::config::{Fields, Kind, Node, Span, suggestion};
+use crate::evaluators::CaseDigest;
 use agentv_core::suite::{Content, InputMessage, Part, Role};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
 /// Reads messages of one case.
 pub(super) struct Reader<'a> {
     pub files: &'a Files,
     /// The contents of files belong to what the case is.
-    pub fingerprint: &'a mut Sha256,
+    pub fingerprint: &'a mut CaseDigest,
 }
 
 impl Reader<'_> {
@@ -146,7 +146,7 @@ impl Reader<'_> {
                 if known.attachment.text.trim().is_empty() {
                     fields.warning_at("case::file", span, format!("`{reference}` is empty"));
                 }
-                self.fingerprint.update(known.digest);
+                self.fingerprint.depends_on(&known.attachment.path, Some(known.digest));
                 Some(known)
             }
             Err(Missing::NotFound { tried }) => {

@@ -9,6 +9,7 @@
 //! says what it costs: nothing, an evaluator, a case, or the command.
 
 mod case;
+mod changed;
 mod discover;
 mod dotenv;
 mod evaluators;
@@ -21,6 +22,7 @@ mod messages;
 mod ordinals;
 mod rubrics;
 mod scope;
+mod selection;
 mod source;
 mod split;
 mod suite;
@@ -29,10 +31,12 @@ mod validate;
 mod workspace;
 mod yaml;
 
+pub use changed::{ChangedError, changed_since};
 pub use discover::{DiscoverError, eval_files, repo_root};
 pub use glob::{BadGlob, Glob};
 pub use ordinals::Ordinals;
 pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
+pub use selection::{BadShard, IdFilter, Sample, Selection, Shard};
 pub use source::{CaseSource, Cases, Pulled, SourceError};
 pub use suite::LoadedSuite;
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
@@ -52,8 +56,8 @@ pub struct Loader {
     /// The process's environment.
     pub env: Env,
     pub processes: Arc<Processes>,
-    /// Only cases whose id matches are looked at.
-    pub selection: Option<Glob>,
+    /// Which cases are wanted.
+    pub selection: Selection,
 }
 
 /// All that was noticed while loading.

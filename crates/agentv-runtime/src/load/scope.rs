@@ -2,15 +2,14 @@
 
 use super::evaluators;
 use super::files::Files;
-use super::glob::Glob;
+use super::selection::Selection;
 use super::workspace;
 use crate::config::{Cost, Env, Fields, Leftovers, Node, Notes};
-use crate::evaluators::{Build, FileDigests, entry};
+use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
 use crate::process::Processes;
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
 use agentv_core::{EvaluatorEntry, Score, Suite, WorkspaceSpec};
-use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -31,7 +30,9 @@ pub(super) struct Scope {
     pub on_error: OnError,
     pub digests: FileDigests,
     /// Which cases are wanted.
-    pub selection: Option<Glob>,
+    pub selection: Selection,
+    /// Whether the eval file itself was changed, so that all of its cases were.
+    pub is_touched: bool,
 }
 
 /// Evaluators that are built once for many cases.
@@ -40,6 +41,8 @@ pub(super) struct Shared {
     pub entries: Arc<[EvaluatorEntry]>,
     /// What they add to a case's fingerprint.
     pub digest: [u8; 32],
+    /// Whether they depend on a file that was changed.
+    pub is_touched: bool,
 }
 
 /// What stands at the head of an eval file, or in the file beside a JSONL dataset.
@@ -136,8 +139,13 @@ impl Head {
 }
 
 impl Scope {
+    /// A fingerprint to begin with.
+    pub(super) fn digest(&self) -> CaseDigest {
+        CaseDigest::watching(self.selection.changed.clone())
+    }
+
     /// What evaluators are given to build themselves.
-    pub(super) fn build<'a>(&'a self, fingerprint: &'a mut Sha256) -> Build<'a> {
+    pub(super) fn build<'a>(&'a self, fingerprint: &'a mut CaseDigest) -> Build<'a> {
         Build {
             eval_dir: &self.suite.dir,
             search: self.files.search(),
@@ -166,15 +174,18 @@ impl Scope {
     /// Builds the suite's own evaluators, once the rest of the scope is there.
     pub(super) fn share_evaluators(&mut self, list: Option<&Node<'_>>, notes: &mut Notes) {
         let Some(list) = list else { return };
-        let mut fingerprint = Sha256::new();
-        list.digest(&mut fingerprint);
+        let mut fingerprint = self.digest();
+        fingerprint.node(list);
         let entries = evaluators::build(list, self, &mut fingerprint, notes);
         if entries.is_empty() && list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
             warn_of_empty_list(list, notes);
             return;
         }
-        self.evaluators =
-            Some(Shared { entries: entries.into(), digest: fingerprint.finalize().into() });
+        self.evaluators = Some(Shared {
+            entries: entries.into(),
+            is_touched: fingerprint.is_touched(),
+            digest: fingerprint.finish(),
+        });
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where a run takes its cases from: held in memory, or streamed from a file that was checked before.
 
 use super::jsonl::{JsonlCases, JsonlLine, JsonlSource};
+use super::ordinals::Ordinals;
+use super::selection::Selection;
 use agentv_core::{EvalCase, TargetName};
 use std::collections::BTreeMap;
 use std::io;
@@ -13,12 +15,30 @@ pub struct CaseSource {
     pub(super) kind: SourceKind,
     /// How many cases insist on each target; `None` for those that do not mind.
     pub(super) by_target: BTreeMap<Option<TargetName>, usize>,
+    /// How many cases the file has, wanted or not.
+    pub(super) total: usize,
 }
 
 #[derive(Debug)]
 pub(super) enum SourceKind {
     Held(Arc<[Arc<EvalCase>]>),
-    Streamed(Arc<JsonlSource>),
+    Streamed {
+        source: Arc<JsonlSource>,
+        /// The lots of the wanted cases, if any are to be drawn.
+        picks: Vec<(Pick, Option<TargetName>)>,
+        /// Which of the wanted cases were drawn; `None` for all.
+        only: Option<Ordinals>,
+    },
+}
+
+/// The lots of one case.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pick {
+    pub ordinal: usize,
+    /// Whose is low is drawn first.
+    pub sample: u64,
+    /// Which shard it is in.
+    pub shard: u64,
 }
 
 /// Why cases cannot be had any more.
@@ -35,6 +55,41 @@ impl CaseSource {
         self.by_target.values().sum()
     }
 
+    /// How many cases the file has, wanted or not.
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// The lots of all wanted cases.
+    pub(super) fn picks(&self, selection: &Selection) -> Vec<Pick> {
+        match &self.kind {
+            SourceKind::Held(cases) => {
+                cases.iter().map(|case| selection.pick(case.id.as_str(), case.ordinal)).collect()
+            }
+            SourceKind::Streamed { picks, .. } => picks.iter().map(|(pick, _)| *pick).collect(),
+        }
+    }
+
+    /// Leaves out all cases but these.
+    pub(super) fn keep_only(&mut self, wanted: Ordinals) {
+        let mut by_target = BTreeMap::new();
+        let mut count = |target: &Option<TargetName>| {
+            *by_target.entry(target.clone()).or_default() += 1;
+        };
+        match &mut self.kind {
+            SourceKind::Held(cases) => {
+                let kept = cases.iter().filter(|case| wanted.contains(case.ordinal));
+                *cases = kept.inspect(|case| count(&case.target)).cloned().collect();
+            }
+            SourceKind::Streamed { picks, only, .. } => {
+                let kept = picks.iter().filter(|(pick, _)| wanted.contains(pick.ordinal));
+                kept.for_each(|(_, target)| count(target));
+                *only = Some(wanted);
+            }
+        }
+        self.by_target = by_target;
+    }
+
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -48,7 +103,10 @@ impl CaseSource {
     pub fn open(&self) -> Result<Cases, SourceError> {
         Ok(match &self.kind {
             SourceKind::Held(cases) => Cases::Held { cases: Arc::clone(cases), next: 0 },
-            SourceKind::Streamed(source) => Cases::Streamed(Box::new(JsonlSource::open(source)?)),
+            SourceKind::Streamed { source, only, .. } => {
+                let lines = Box::new(JsonlSource::open(source)?);
+                Cases::Streamed { lines, only: only.clone() }
+            }
         })
     }
 }
@@ -57,7 +115,7 @@ impl CaseSource {
 #[derive(Debug)]
 pub enum Cases {
     Held { cases: Arc<[Arc<EvalCase>]>, next: usize },
-    Streamed(Box<JsonlCases>),
+    Streamed { lines: Box<JsonlCases>, only: Option<Ordinals> },
 }
 
 /// The next case, which may still have to be read. Several can be read at once.
@@ -75,7 +133,12 @@ impl Cases {
                 *next += 1;
                 Ok(case.map(Pulled::Held))
             }
-            Self::Streamed(cases) => Ok(cases.pull()?.map(Pulled::Line)),
+            Self::Streamed { lines, only } => loop {
+                let Some(line) = lines.pull()? else { return Ok(None) };
+                if only.as_ref().is_none_or(|only| only.contains(line.ordinal)) {
+                    return Ok(Some(Pulled::Line(line)));
+                }
+            },
         }
     }
 }

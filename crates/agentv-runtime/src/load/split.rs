@@ -34,6 +34,13 @@ struct Piece<'t> {
     items: usize,
 }
 
+impl Split<'_> {
+    /// How many items the list has.
+    pub(super) fn items(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.items).sum()
+    }
+}
+
 /// Below this, cutting costs more than it gains.
 const WORTH_IT: usize = 128 * 1024;
 /// How much text goes to the parser at once.
@@ -166,11 +173,7 @@ pub(super) fn check_all(
     scope: &Scope,
     notes: &mut Notes,
 ) -> Vec<Arc<EvalCase>> {
-    let wanted = |item: &Node<'_>| match &scope.selection {
-        Some(selection) => case::id(item).is_some_and(|id| selection.matches(id)),
-        None => true,
-    };
-    let numbered = items.iter().zip(first..).filter(|(item, _)| wanted(item));
+    let numbered = items.iter().zip(first..).filter(|(item, _)| scope.selection.wants(item));
     numbered
         .filter_map(|(item, ordinal)| case::check(item, ordinal, scope, Purpose::Run, notes))
         .map(Arc::new)

@@ -72,6 +72,15 @@ struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    /// Whether the file, or what stands beside a dataset, was changed.
+    fn is_touched(&self) -> bool {
+        let changed = self.loader.selection.changed.as_ref();
+        changed.is_some_and(|changed| {
+            changed.touch(self.path)
+                || (is_jsonl(self.path) && changed.touch(&self.path.with_extension("yaml")))
+        })
+    }
+
     fn scope(&self, head: Head) -> (Scope, Option<String>) {
         let on_error = head.on_error;
         let (suite, target) = head.into_suite(self.path);
@@ -85,6 +94,7 @@ impl Desk<'_> {
             default_judge: default_judge(&self.loader.processes, on_error),
             on_error,
             digests: FileDigests::default(),
+            is_touched: self.is_touched(),
             selection: self.loader.selection.clone(),
         };
         (scope, target)
@@ -102,7 +112,8 @@ impl Desk<'_> {
         if let Some(pieces) = split::split(text) {
             let mark = notes.mark();
             let read = |_: &Node<'_>, scope: &Scope, notes: &mut Notes| {
-                split::read(&pieces, self.path, scope, notes)
+                let cases = split::read(&pieces, self.path, scope, notes)?;
+                Some(Listed { cases, total: pieces.items() })
             };
             if let Some(parsed) = self.read(pieces.head, read, notes) {
                 return Some(parsed);
@@ -116,7 +127,7 @@ impl Desk<'_> {
     fn read(
         &self,
         text: &str,
-        cases: impl FnOnce(&Node<'_>, &Scope, &mut Notes) -> Option<Vec<Arc<EvalCase>>>,
+        cases: impl FnOnce(&Node<'_>, &Scope, &mut Notes) -> Option<Listed>,
         notes: &mut Notes,
     ) -> Option<Parsed> {
         let root = yaml::parse(text, notes)?;
@@ -124,13 +135,13 @@ impl Desk<'_> {
         let (mut scope, target) = self.scope(read.head);
         scope.share_workspace(read.workspace, &root, notes);
         scope.share_evaluators(read.evaluators, notes);
-        let cases = cases(&root, &scope, notes)?;
+        let Listed { cases, total } = cases(&root, &scope, notes)?;
         note_default_guidelines(&cases, &scope, notes);
         let mut by_target = BTreeMap::new();
         for case in &cases {
             *by_target.entry(case.target.clone()).or_default() += 1;
         }
-        let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target };
+        let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total };
         Some(Parsed { suite: scope.suite, target, cases })
     }
 
@@ -146,10 +157,7 @@ impl Desk<'_> {
         let (scope, target) = self.beside(notes);
         let suite = Arc::clone(&scope.suite);
         match jsonl::check(data, scope, notes) {
-            Ok((source, by_target)) => {
-                let cases = CaseSource { kind: SourceKind::Streamed(Arc::new(source)), by_target };
-                Some(Parsed { suite, target, cases })
-            }
+            Ok(cases) => Some(Parsed { suite, target, cases }),
             Err(error) => {
                 notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));
                 None
@@ -184,8 +192,14 @@ impl Desk<'_> {
     }
 }
 
+/// The wanted ones of the cases in a file, and how many there are.
+struct Listed {
+    cases: Vec<Arc<EvalCase>>,
+    total: usize,
+}
+
 /// The cases of a file that was read whole.
-fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Vec<Arc<EvalCase>>> {
+fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Listed> {
     let list = CASES.iter().find_map(|key| root.get(key));
     let Some(items) = list.and_then(Node::as_list) else {
         let message = match list {
@@ -199,7 +213,7 @@ fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Vec
         return None;
     };
     warn_of_twins(items, scope, notes);
-    Some(split::check_all(items, 0, scope, notes))
+    Some(Listed { cases: split::check_all(items, 0, scope, notes), total: items.len() })
 }
 
 /// The text of a file, which must be UTF-8.
@@ -229,7 +243,7 @@ fn warn_of_twins(items: &[Node<'_>], scope: &Scope, notes: &mut Notes) {
     let mut first: HashMap<&str, usize> = HashMap::with_capacity(items.len());
     for (ordinal, item) in items.iter().enumerate() {
         let Some(id) = case::id(item) else { continue };
-        if scope.selection.as_ref().is_some_and(|selection| !selection.matches(id)) {
+        if !scope.selection.wants(item) {
             continue;
         }
         if let Some(earlier) = first.insert(id, ordinal) {

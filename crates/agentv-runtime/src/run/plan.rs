@@ -77,7 +77,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
                 past: LanePast::default(),
             });
         }
-        first_position += suite.cases.len();
+        first_position += suite.cases.total();
     }
     plan.pools = order.into_iter().filter_map(|name| pools.remove(&name)).collect();
     plan

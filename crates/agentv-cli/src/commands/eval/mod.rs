@@ -13,7 +13,7 @@ use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
 use agentv_wire::Exit;
 use keep::Keeping;
-use prepare::{Prepared, prepare};
+use prepare::{Prepared, Selected, prepare};
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
@@ -75,15 +75,20 @@ fn attempt(
         processes.end_run();
     }
     let mut screen = Screen::new();
-    let prepared = prepare(&settings, surroundings, &processes, &mut screen);
-    let Some(Prepared { mut plan, warnings }) = prepared else { return Ok(Exit::Usage) };
-    check(&plan, &settings)?;
+    let prepared = prepare(&settings, surroundings, &processes, &mut screen)?;
+    let Some(Prepared { mut plan, warnings, selected }) = prepared else {
+        return Ok(Exit::Usage);
+    };
+    check(selected, &settings)?;
     let keeping = match earlier {
         Some(earlier) => keep::go_on(earlier, &mut plan, &settings, surroundings)?,
         None => keep::begin(&run_id, &ordered.command, &plan, &settings, surroundings)?,
     };
     let Keeping { outputs, tally, resumed, book } = keeping;
     announce(&plan, &settings, &mut screen);
+    if !selected.is_all {
+        screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
+    }
     if let Some(resumed) = &resumed {
         terminal::resumed(&run_id, resumed, plan.total, &mut screen);
     }
@@ -106,11 +111,13 @@ fn attempt(
 }
 
 /// What can still be wrong when all files are good.
-fn check(plan: &Plan, settings: &EvalSettings) -> Result<(), Refusal> {
-    if plan.total == 0 {
+fn check(selected: Selected, settings: &EvalSettings) -> Result<(), Refusal> {
+    // A share without cases is no mistake: somebody else has them all.
+    let is_empty_shard = settings.selection.shard.is_some() && selected.before_lots > 0;
+    if selected.cases == 0 && !is_empty_shard {
         return Err(Refusal::usage(
             "No eval cases matched the provided filters.",
-            "look at `--eval-id`",
+            format!("the files have {}; look at {}", count(selected.of), filters(settings)),
         ));
     }
     if let Some(input) = settings.files.iter().find(|input| is_same_file(input, &settings.out)) {
@@ -118,6 +125,23 @@ fn check(plan: &Plan, settings: &EvalSettings) -> Result<(), Refusal> {
         return Err(Refusal::usage(message, "choose another name for the results"));
     }
     Ok(())
+}
+
+fn count(cases: usize) -> String {
+    if cases == 1 { "1 case".to_owned() } else { format!("{cases} cases") }
+}
+
+/// The flags that leave cases out.
+fn filters(settings: &EvalSettings) -> String {
+    let told = &settings.told;
+    let flags = [
+        ("`--eval-id`", told.eval_id.is_some()),
+        ("`--filter`", !told.filter.is_empty()),
+        ("`--tag`", !told.tags.is_empty()),
+        ("`--changed-since`", told.changed_since.is_some()),
+    ];
+    let used: Vec<&str> = flags.iter().filter(|(_, used)| *used).map(|(flag, _)| *flag).collect();
+    if used.is_empty() { "the files".to_owned() } else { used.join(", ") }
 }
 
 fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {

@@ -1,10 +1,11 @@
 //! Files and flags → a plan, or all that is wrong with them.
 
+use super::Refusal;
 use crate::settings::{EvalSettings, Surroundings};
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::TargetName;
 use agentv_runtime::config::{Cost, Notes};
-use agentv_runtime::load::{LoadedSuite, Loader, Report};
+use agentv_runtime::load::{ChangedError, LoadedSuite, Loader, Report, Selection, changed_since};
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
 use agentv_runtime::run::{Plan, plan};
@@ -16,6 +17,18 @@ pub(super) struct Prepared {
     pub plan: Plan,
     /// Notes that did not stop it.
     pub warnings: usize,
+    pub selected: Selected,
+}
+
+/// How many cases of how many.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Selected {
+    /// Whether nothing was to be left out.
+    pub is_all: bool,
+    pub cases: usize,
+    pub of: usize,
+    /// How many there were before a sample and a shard were taken of them.
+    pub before_lots: usize,
 }
 
 /// Loads everything and shows all that is wrong. `None` if that is too much to go on.
@@ -24,10 +37,11 @@ pub(super) fn prepare(
     surroundings: &Surroundings,
     processes: &Arc<Processes>,
     screen: &mut Screen,
-) -> Option<Prepared> {
-    let loader = Loader { selection: settings.selection.clone(), ..surroundings.loader(processes) };
+) -> Result<Option<Prepared>, Refusal> {
+    let selection = selection(settings, surroundings, processes)?;
+    let loader = Loader { selection: selection.clone(), ..surroundings.loader(processes) };
     let mut report = Report::default();
-    let mut suites = Vec::new();
+    let (mut suites, mut books) = (Vec::new(), Vec::new());
     let limits = LimitBook::new();
     for path in &settings.files {
         let (suite, notes) = loader.suite(path);
@@ -37,10 +51,19 @@ pub(super) fn prepare(
             announce_env(&suite, screen);
         }
         if let Some(book) = targets(&suite, &loader, settings, &limits, &mut report) {
-            suites.push((Arc::new(suite), book));
+            suites.push(suite);
+            books.push(book);
         }
     }
-    let plan = plan(suites, &settings.choice);
+    let before_lots: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    selection.narrow(&mut suites);
+    let selected = Selected {
+        is_all: selection.is_all(),
+        cases: suites.iter().map(|suite| suite.cases.len()).sum(),
+        of: suites.iter().map(|suite| suite.cases.total()).sum(),
+        before_lots,
+    };
+    let plan = plan(suites.into_iter().map(Arc::new).zip(books).collect(), &settings.choice);
     report.notes.extend(plan.notes.iter().cloned());
     // Each file brings its own look at a shared targets file.
     let mut seen = Vec::new();
@@ -58,9 +81,38 @@ pub(super) fn prepare(
             &format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files"),
             None,
         );
-        return None;
+        return Ok(None);
     }
-    Some(Prepared { plan, warnings: report.notes.len() + report.dropped.total() })
+    let warnings = report.notes.len() + report.dropped.total();
+    Ok(Some(Prepared { plan, warnings, selected }))
+}
+
+/// What the flags ask for, with Git's word on what changed.
+fn selection(
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+    processes: &Arc<Processes>,
+) -> Result<Selection, Refusal> {
+    let mut selection = settings.selection.clone();
+    if let Some(revision) = &settings.changed_since {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime
+            .map_err(|error| Refusal::incomplete(format!("Git cannot be asked: {error}")))?;
+        let changed = changed_since(revision, &surroundings.working_dir, processes);
+        let changed = runtime.block_on(changed).map_err(|error| {
+            let help = match error {
+                ChangedError::NoRepository(_) => "run it inside of the repository",
+                ChangedError::NoRevision(_) => {
+                    "name a commit, a branch or a tag, e.g. `origin/main`"
+                }
+                ChangedError::NoGit(_) => "install Git",
+                ChangedError::Git { .. } => "try the command yourself",
+            };
+            Refusal::usage(error.to_string(), help)
+        })?;
+        selection.changed = Some(Arc::new(changed));
+    }
+    Ok(selection)
 }
 
 /// Whether the notes are too much to go on with.

@@ -3,13 +3,13 @@
 use super::*;
 use crate::config::Cost;
 use crate::config::{Entry, FileSearch, Node, Note, Notes, Span};
+use crate::evaluators::CaseDigest;
 use agentv_core::suite::{Attachment, Content, Fingerprint, InputMessage, Part, Role};
 use agentv_core::{
     CallContext, Candidate, EvalCase, NamedProvider, Response, Score, Suite, Targets,
 };
 use agentv_wire::FailureKind;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -54,7 +54,7 @@ impl Bench {
         let mut notes = Notes::new("suite.yaml");
         let dir = self.dir.path();
         let search = FileSearch::new(dir, dir, dir);
-        let mut fingerprint = Sha256::new();
+        let mut fingerprint = CaseDigest::default();
         let processes = Processes::new(format!("judge-{}-{:p}", std::process::id(), self));
         let mut build = Build {
             on_error: agentv_core::evaluator::OnError::Zero,
@@ -69,7 +69,7 @@ impl Bench {
             .expect("a mapping");
         let judge = CodeJudge::read(&mut fields, &mut build);
         let is_good = !fields.failed();
-        (judge.filter(|_| is_good), notes.finish().0, fingerprint.finalize().into())
+        (judge.filter(|_| is_good), notes.finish().0, fingerprint.finish())
     }
 
     #[track_caller]
