@@ -3,8 +3,7 @@
 //! An answer is in the journal before anybody grades it, and a record's line before the record is in the results. So what
 //! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
 
-use agentv_core::suite::{CaseKey, Fingerprint};
-use agentv_core::{Request, Response};
+use agentv_core::{EvalCase, Request, Response, TargetName};
 use agentv_wire::number;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -31,6 +30,8 @@ struct Written {
     /// How much of the file is whole lines.
     length: u64,
     is_synced: bool,
+    /// Whether somebody may have paid for what is in it.
+    has_answers: bool,
     /// Why nothing more can be written.
     failure: Option<Failure>,
 }
@@ -103,14 +104,15 @@ fn is_first(trial: &u32) -> bool {
 }
 
 impl<'e> Case<'e> {
-    pub(super) fn new(key: &'e CaseKey, fingerprint: Fingerprint, root: &Path) -> Self {
+    pub(super) fn new(case: &'e EvalCase, target: &'e TargetName, root: &Path) -> Self {
+        let file = &case.suite.file;
         Self {
-            file: key.file.strip_prefix(root).unwrap_or(&key.file).to_string_lossy(),
-            eval_id: key.eval_id.as_str().into(),
-            ordinal: key.ordinal,
-            target: key.target.as_str().into(),
-            trial: key.trial,
-            fingerprint: hex(&fingerprint.0).into(),
+            file: file.strip_prefix(root).unwrap_or(file).to_string_lossy(),
+            eval_id: case.id.as_str().into(),
+            ordinal: case.ordinal,
+            target: target.as_str().into(),
+            trial: 0,
+            fingerprint: hex(&case.fingerprint.0).into(),
         }
     }
 }
@@ -121,39 +123,41 @@ impl Journal {
         let mut file = File::options().append(true).read(true).create(true).open(path)?;
         let length = whole_lines(&mut file)?;
         file.set_len(length)?;
-        let written = Written { file, length, is_synced: true, failure: None };
+        let written =
+            Written { file, length, is_synced: true, has_answers: length > 0, failure: None };
         Ok(Self { root: root.to_owned(), written: Mutex::new(written) })
     }
 
     /// Keeps an answer. When this returns, a kill loses it no more.
     pub fn answered(
         &self,
-        key: &CaseKey,
-        fingerprint: Fingerprint,
+        case: (&EvalCase, &TargetName),
         request: &Request,
         answer: (&Response, Duration),
     ) -> io::Result<()> {
         let (response, wall) = answer;
         let response = RawValue::from_string(number::to_string(response)?)?;
         let entry = Entry::Answered(Answered {
-            case: Case::new(key, fingerprint, &self.root),
+            case: Case::new(case.0, case.1, &self.root),
             attempt: request.attempt,
             wall_ms: wall.as_secs_f64() * 1000.0,
             workspace: request.workspace.is_some(),
             response: &response,
         });
-        self.append(&line(&entry)?)
+        self.append(&line(&entry)?)?;
+        self.lock().has_answers = true;
+        Ok(())
     }
 
     /// The line that says of which case a record is, to be appended before the record is written.
     pub fn recorded(
         &self,
-        key: &CaseKey,
-        fingerprint: Fingerprint,
+        case: &EvalCase,
+        target: &TargetName,
         record: &[u8],
     ) -> io::Result<Vec<u8>> {
         line(&Entry::Recorded(Recorded {
-            case: Case::new(key, fingerprint, &self.root),
+            case: Case::new(case, target, &self.root),
             sum: Sum::of(record).to_string().into(),
         }))
     }
@@ -189,6 +193,12 @@ impl Journal {
         }
         written.is_synced = true;
         written.file.sync_data()
+    }
+
+    /// The same for the end of a run. Where every answer was free, nobody waits for the disk: all that could be lost is
+    /// knowledge of which case a record is of, and then it is run again.
+    pub fn sync_last(&self) -> io::Result<()> {
+        if self.lock().has_answers { self.sync() } else { Ok(()) }
     }
 
     /// Why it could not be written, once.
@@ -261,8 +271,12 @@ impl std::fmt::Display for Sum {
 
 pub(super) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    text
 }
 
 #[cfg(test)]

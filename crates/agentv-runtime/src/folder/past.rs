@@ -2,7 +2,7 @@
 
 use super::RunFolder;
 use super::journal::{Answered, Case, Entry, KeptAnswer, Sum};
-use agentv_core::suite::{CaseKey, Fingerprint};
+use agentv_core::{EvalCase, TargetName};
 use agentv_wire::ResultRecord;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -205,12 +205,12 @@ impl Past {
     /// What there is for a case. `kept` is what becomes of its record, if that is good; with `retry`, errors are not.
     pub fn claim(
         &mut self,
-        key: &CaseKey,
-        fingerprint: Fingerprint,
+        case: (&EvalCase, &TargetName),
         kept: Fate,
         retry: bool,
     ) -> io::Result<Claim> {
-        let case = Case::new(key, fingerprint, &self.root);
+        let root = self.root.clone();
+        let case = Case::new(case.0, case.1, &root);
         let slot = case.slot();
         let answers = self.take_answers(&slot, &case);
         if let Some(record) = self.take_record(&slot, &case) {

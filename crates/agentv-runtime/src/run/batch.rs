@@ -7,8 +7,7 @@ use super::workspace;
 use crate::deadline;
 use crate::folder::KeptAnswer;
 use crate::load::SourceError;
-use agentv_core::suite::{CaseKey, Fingerprint};
-use agentv_core::{CallContext, Request, Response, prompt};
+use agentv_core::{CallContext, EvalCase, Request, Response, prompt};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,8 +41,8 @@ pub(super) async fn ask(lane: &Lane, shared: &Shared) -> Result<Answers, SourceE
             left_out += 1;
             continue;
         }
-        cases.push((CaseKey::new(&case, &target.name), case.fingerprint));
         requests.push(prompt::build(&case, target.provider.info().prompt_mode));
+        cases.push(case);
     }
     if left_out > 0 {
         log.warn(format!(
@@ -65,7 +64,7 @@ pub(super) async fn ask(lane: &Lane, shared: &Shared) -> Result<Answers, SourceE
     let outcome = deadline::within(limit, asking, &call, "the batch").await;
     match outcome {
         Ok(responses) if responses.len() == cases.len() => {
-            Ok(kept(cases, requests, responses, shared))
+            Ok(kept(&cases, &requests, responses, (lane, shared)))
         }
         Ok(responses) => {
             let (got, asked) = (responses.len(), cases.len());
@@ -88,21 +87,21 @@ pub(super) async fn ask(lane: &Lane, shared: &Shared) -> Result<Answers, SourceE
 
 /// Answers in the journal, and by the ordinals of their cases.
 fn kept(
-    cases: Vec<(CaseKey, Fingerprint)>,
-    requests: Vec<Request>,
+    cases: &[Arc<EvalCase>],
+    requests: &[Request],
     responses: Vec<Response>,
-    shared: &Shared,
+    (lane, shared): (&Lane, &Shared),
 ) -> Answers {
     let mut answers = Answers::new();
-    for (((key, fingerprint), request), response) in cases.into_iter().zip(requests).zip(responses)
-    {
-        let journal = shared.journal.as_ref();
-        let kept = journal.map(|journal| {
-            journal.answered(&key, fingerprint, &request, (&response, Duration::ZERO))
-        });
+    for ((case, request), response) in cases.iter().zip(requests).zip(responses) {
+        let name = &lane.target.name;
+        let kept = shared
+            .journal
+            .as_ref()
+            .map(|journal| journal.answered((case, name), request, (&response, Duration::ZERO)));
         stop_if_lost(kept.as_ref(), &shared.cancel);
         let answer = KeptAnswer { response, wall: Duration::ZERO, attempt: request.attempt };
-        answers.insert(key.ordinal, answer);
+        answers.insert(case.ordinal, answer);
     }
     answers
 }

@@ -6,7 +6,6 @@ use super::{RunSettings, workspace};
 use crate::folder::{Journal, KeptAnswer};
 use crate::workspace::Workspace;
 use agentv_core::record::{self, Asked, Graded};
-use agentv_core::suite::CaseKey;
 use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, prompt};
 use agentv_wire::ResultRecord;
 use std::io;
@@ -29,10 +28,8 @@ impl CaseContext<'_> {
     /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, nothing is gained.
     pub(super) fn keep(&self, case: &EvalCase, request: &Request, answer: (&Response, Duration)) {
         if !self.target.provider.is_free() {
-            let key = CaseKey::new(case, &self.target.name);
-            let kept = self
-                .journal
-                .map(|journal| journal.answered(&key, case.fingerprint, request, answer));
+            let case = (case, &self.target.name);
+            let kept = self.journal.map(|journal| journal.answered(case, request, answer));
             stop_if_lost(kept.as_ref(), self.cancel);
         }
     }

@@ -1,7 +1,7 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
-use super::limit::Limit;
+use super::limit::{Limit, Stop};
 use super::outputs::{Outputs, Reporter, Told};
 use super::pool::{Pool, Shared};
 use super::tally::Tally;
@@ -31,8 +31,8 @@ pub enum Ended {
     Complete,
     /// The user stopped it.
     Interrupted,
-    /// There were too many cases of a kind; those that were not started have no record.
-    Stopped,
+    /// Too much went wrong; cases that were not started have no record.
+    Stopped(Stop),
     /// Records could not be written.
     Unwritable(io::Error),
     /// Cases could not be read any more.
@@ -43,6 +43,8 @@ pub enum Ended {
 #[derive(Debug)]
 pub struct Run {
     pub pools: Vec<Pool>,
+    /// How many records there are to be.
+    pub total: usize,
     pub settings: RunSettings,
     /// One number of workers for all pools together.
     pub workers: Option<NonZeroUsize>,
@@ -119,8 +121,10 @@ pub async fn run(run: Run) -> Outcome {
         (Some(error), _) => Ended::Unwritable(error),
         (None, _) if interrupted => Ended::Interrupted,
         (None, Some(error)) => Ended::Unreadable(error),
-        (None, None) if limit.is_reached() => Ended::Stopped,
-        (None, None) => Ended::Complete,
+        (None, None) => match limit.reached().filter(|_| desk.tally.scores.len() < run.total) {
+            Some(stop) => Ended::Stopped(stop),
+            None => Ended::Complete,
+        },
     };
     Outcome { tally: desk.tally, ended }
 }
@@ -192,7 +196,7 @@ impl Desk {
                 }
             }
         }
-        let closed = self.outputs.commit().and_then(|()| self.outputs.sync());
+        let closed = self.outputs.commit().and_then(|()| self.outputs.sync_last());
         self.note_error(closed);
         self.reporter.pause();
         self

@@ -1,7 +1,8 @@
 //! When enough has gone wrong to start no more cases.
 
 use agentv_wire::{ResultRecord, Status};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How much may go wrong. Cases that are under way come to their end, so there may be one more for each worker.
 #[derive(Debug, Default)]
@@ -11,7 +12,14 @@ pub struct Limit {
     /// Whether the first case that does not pass is enough.
     fail_fast: bool,
     errors: AtomicUsize,
-    stopped: AtomicBool,
+    stopped: OnceLock<Stop>,
+}
+
+/// What was enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    TooManyErrors,
+    FailedFast,
 }
 
 impl Limit {
@@ -21,18 +29,20 @@ impl Limit {
 
     /// Looks at a record. The worker that made it asks before it starts another case.
     pub(super) fn look(&self, record: &ResultRecord) {
-        let mut enough = self.fail_fast && record.status != Status::Pass;
+        // Whoever comes first has the word; what a later one sets is of no account.
         if record.error.is_some() {
             let errors = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
-            enough |= self.max_errors.is_some_and(|max| errors >= max);
+            if self.max_errors.is_some_and(|max| errors >= max) {
+                let _ = self.stopped.set(Stop::TooManyErrors);
+            }
         }
-        if enough {
-            self.stopped.store(true, Ordering::Relaxed);
+        if self.fail_fast && record.status != Status::Pass {
+            let _ = self.stopped.set(Stop::FailedFast);
         }
     }
 
-    /// Whether no more cases are to be started.
-    pub(super) fn is_reached(&self) -> bool {
-        self.stopped.load(Ordering::Relaxed)
+    /// Why no more cases are to be started, if that is so.
+    pub(super) fn reached(&self) -> Option<Stop> {
+        self.stopped.get().copied()
     }
 }

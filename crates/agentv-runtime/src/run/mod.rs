@@ -16,7 +16,7 @@ mod workspace;
 
 pub use dispatcher::{Ended, Outcome, Run, run};
 pub use lane::{Lane, LanePast, LaneTarget, Takes};
-pub use limit::Limit;
+pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;

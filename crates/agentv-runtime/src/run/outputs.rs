@@ -3,9 +3,8 @@
 
 use crate::folder::Journal;
 use crate::writers::{Render, ResultFile};
-use agentv_core::RunEvent;
 use agentv_core::event::Finished;
-use agentv_core::suite::{CaseKey, Fingerprint};
+use agentv_core::{EvalCase, RunEvent, TargetName};
 use agentv_wire::ResultRecord;
 use std::sync::Arc;
 use std::{fmt, io};
@@ -67,6 +66,18 @@ impl Outputs {
         if let Some(journal) = &self.journal {
             journal.sync()?;
         }
+        self.sync_results()
+    }
+
+    /// The same for the end of a run.
+    pub(super) fn sync_last(&mut self) -> io::Result<()> {
+        if let Some(journal) = &self.journal {
+            journal.sync_last()?;
+        }
+        self.sync_results()
+    }
+
+    fn sync_results(&mut self) -> io::Result<()> {
         self.results.sync()?;
         self.copy.as_mut().map_or(Ok(()), ResultFile::sync)
     }
@@ -89,10 +100,9 @@ pub(super) struct Rendered {
 }
 
 impl Rendering {
-    fn of(&self, record: &ResultRecord, case: (&CaseKey, Fingerprint)) -> io::Result<Rendered> {
-        let (key, fingerprint) = case;
+    fn of(&self, record: &ResultRecord, case: (&EvalCase, &TargetName)) -> io::Result<Rendered> {
         let bytes = (self.results)(record)?;
-        let entry = self.journal.as_ref().map(|journal| journal.recorded(key, fingerprint, &bytes));
+        let entry = self.journal.as_ref().map(|journal| journal.recorded(case.0, case.1, &bytes));
         Ok(Rendered {
             entry: entry.transpose()?.unwrap_or_default(),
             copy: self.copy.map(|render| render(record)).transpose()?,
@@ -111,7 +121,7 @@ pub(super) struct Told {
 impl Told {
     pub(super) fn finished(
         finished: Finished,
-        case: (&CaseKey, Fingerprint),
+        case: (&EvalCase, &TargetName),
         rendering: &Rendering,
     ) -> Self {
         let rendered = rendering.of(&finished.record, case);

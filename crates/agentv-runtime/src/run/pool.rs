@@ -11,7 +11,6 @@ use crate::folder::{Journal, KeptAnswer};
 use crate::load::{Cases, Pulled, SourceError};
 use agentv_core::event::Finished;
 use agentv_core::record;
-use agentv_core::suite::CaseKey;
 use agentv_core::{EvalCase, Log, ProviderError, RunEvent, prompt};
 use agentv_wire::ResultRecord;
 use std::collections::VecDeque;
@@ -137,7 +136,7 @@ impl QueueState {
 }
 
 async fn worker(queue: Arc<Queue>, shared: Shared) {
-    while !shared.cancel.is_cancelled() && !shared.limit.is_reached() {
+    while !shared.cancel.is_cancelled() && shared.limit.reached().is_none() {
         let _permit = match &shared.permits {
             Some(permits) => Some(permits.acquire().await),
             None => None,
@@ -153,9 +152,8 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
         let Some(record) = guarded(&lane, &case, answered, &shared).await else { return };
         shared.limit.look(&record);
         let position = lane.first_position + case.ordinal;
-        let key = CaseKey::new(&case, &lane.target.name);
         let finished = Finished { position, target, record };
-        let finished = Told::finished(finished, (&key, case.fingerprint), &shared.rendering);
+        let finished = Told::finished(finished, (&case, &lane.target.name), &shared.rendering);
         if shared.events.send(finished).await.is_err() {
             return;
         }

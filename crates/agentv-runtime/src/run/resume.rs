@@ -5,7 +5,6 @@ use super::tally::Tally;
 use crate::folder::{Claim, Fate, Past, Rewritten, RunFolder};
 use crate::load::SourceError;
 use agentv_core::event::Finished;
-use agentv_core::suite::CaseKey;
 use std::io;
 use std::sync::Arc;
 
@@ -45,10 +44,9 @@ pub fn resume(
             if !lane.takes.takes(&case) {
                 continue;
             }
-            let key = CaseKey::new(&case, &lane.target.name);
             let position = lane.first_position + case.ordinal;
             let kept = Fate::Kept { position, target: Arc::clone(&lane.target.label) };
-            match past.claim(&key, case.fingerprint, kept, retry)? {
+            match past.claim((&case, &lane.target.name), kept, retry)? {
                 Claim::Done => lane.past.done.insert(case.ordinal),
                 Claim::Answered(answer) => {
                     resumed.answered += 1;

@@ -3,7 +3,7 @@
 use crate::settings::EvalSettings;
 use crate::terminal;
 use agentv_core::Score;
-use agentv_runtime::run::{Ended, Outcome};
+use agentv_runtime::run::{Ended, Outcome, Stop};
 use agentv_wire::Exit;
 
 /// Says what went wrong with the run as a whole, and chooses the exit code.
@@ -29,20 +29,20 @@ pub(super) fn conclude(outcome: &Outcome, settings: &EvalSettings, run: Option<&
             terminal::complain(&format!("the run ended early: {error}"), again);
             return Exit::Incomplete;
         }
-        Ended::Stopped => {
-            let why = match gates.max_errors.filter(|max| tally.errors >= *max) {
-                Some(max) => format!("--max-errors {max}"),
-                None => "--fail-fast".to_owned(),
+        Ended::Stopped(stop) => {
+            let why = match stop {
+                Stop::TooManyErrors => "--max-errors",
+                Stop::FailedFast => "--fail-fast",
             };
-            terminal::complain(
-                &format!("{why} stopped the run: not every case has a record"),
-                again,
-            );
+            let message = format!("{why} stopped the run: not every case has a record");
+            terminal::complain(&message, again);
+            if *stop == Stop::TooManyErrors {
+                return Exit::Incomplete;
+            }
         }
         Ended::Complete => {}
     }
-    let stopped_by_errors = gates.max_errors.is_some_and(|max| tally.errors >= max);
-    if stopped_by_errors || (tally.errors > 0 && !gates.allow_errors) {
+    if tally.errors > 0 && !gates.allow_errors {
         return Exit::Incomplete;
     }
     let mut exit = Exit::Success;

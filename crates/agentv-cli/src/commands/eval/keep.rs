@@ -146,7 +146,7 @@ impl Book {
         info.ending = Some(match outcome.ended {
             Ended::Complete => Ending::Complete,
             Ended::Interrupted => Ending::Interrupted,
-            Ended::Stopped => Ending::Stopped,
+            Ended::Stopped(_) => Ending::Stopped,
             Ended::Unwritable(_) | Ended::Unreadable(_) => Ending::Failed,
         });
         info.exit_code = Some(exit as u8);

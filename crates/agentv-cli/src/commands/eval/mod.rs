@@ -186,6 +186,7 @@ fn execute(
         outputs,
         reporter: Box::new(Progress::new(tally.scores.len(), plan.total)),
         tally,
+        total: plan.total,
         pools: plan.pools,
         processes,
     };
