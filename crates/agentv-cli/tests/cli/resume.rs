@@ -49,7 +49,7 @@ fn recorded(cx: &TestContext) -> Vec<String> {
 
 /// A run of `a`, `b` and `c` with one worker that is ended by a signal while `b` is under way.
 #[track_caller]
-fn stopped(signal: &str) -> TestContext {
+fn stopped(signal: &str) -> (TestContext, Ran) {
     let cx = mocked(&["a", "b", "c"]);
     let meeting = cx.meeting("meeting");
     let hold = format!("case {{EVAL_ID}} in b) {}; sleep 600;; esac;", meeting.tell("b"));
@@ -57,14 +57,14 @@ fn stopped(signal: &str) -> TestContext {
     let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
     meeting.next();
     running.signal(signal);
-    running.finish();
+    let ran = running.finish();
     cx.write("again", "");
-    cx
+    (cx, ran)
 }
 
 #[test]
 fn a_killed_run_goes_on_where_it_was() {
-    let cx = stopped("KILL");
+    let (cx, _) = stopped("KILL");
     assert_eq!(recorded(&cx), ["a"]);
     let first = cx.read("out.jsonl");
     let ran = resume(&cx, &[]);
@@ -81,7 +81,9 @@ fn a_killed_run_goes_on_where_it_was() {
 
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
-    let cx = stopped("INT");
+    let (cx, ran) = stopped("INT");
+    let run = folder(&cx).file_name().unwrap().to_str().unwrap().to_owned();
+    ran.code(130).stderr_has(&format!("take it up again with `agentv eval --resume {run}`"));
     assert_eq!(info(&folder(&cx))["ending"], "interrupted");
     cx.agentv(["runs", "list"]).run().success().stdout_has("interrupted  1/3");
     resume(&cx, &[]).success();
@@ -302,7 +304,7 @@ fn the_run_is_found_by_id_by_files_or_as_the_last() {
 
 #[test]
 fn flags_of_now_win_over_those_of_the_run() {
-    let cx = stopped("KILL");
+    let (cx, _) = stopped("KILL");
     let ran = resume(&cx, &["--workers", "2", "--out", "new.jsonl", "--threshold", "1"]);
     ran.success().stdout_has("new.jsonl");
     assert_eq!(cx.read("new.jsonl").lines().count(), 3);
@@ -310,7 +312,7 @@ fn flags_of_now_win_over_those_of_the_run() {
 
 #[test]
 fn the_summary_and_the_gates_see_all_records() {
-    let cx = stopped("KILL");
+    let (cx, _) = stopped("KILL");
     // What is answered from now on is worth nothing, but the first record is not.
     cx.write("targets.yaml", &targets(&[mock_target("default", "no")]));
     let ran = resume(&cx, &["--threshold", "0.9"]);

@@ -134,6 +134,18 @@ fn a_shard_without_cases_is_no_mistake() {
 }
 
 #[test]
+fn shards_merge_to_the_whole_whether_or_not_they_have_cases() {
+    let cx = mocked(&["a", "b"]);
+    for shard in 1..=4 {
+        let args = ["eval", "suite.yaml", "--shard", &format!("{shard}/4"), "--out"];
+        cx.agentv(args.iter().chain(&[format!("{shard}.jsonl").as_str()])).run().success();
+    }
+    let args = ["merge", "1.jsonl", "2.jsonl", "3.jsonl", "4.jsonl", "--out", "out.jsonl"];
+    cx.agentv(args).run().success();
+    assert_eq!(cx.read("out.jsonl").lines().count(), 2);
+}
+
+#[test]
 fn a_sample_depends_on_ids_and_seed_only() {
     let all = many(100);
     let cx = with_cases(&all);

@@ -195,10 +195,9 @@ impl Journal {
         written.file.sync_data()
     }
 
-    /// The same for the end of a run. Where every answer was free, nobody waits for the disk: all that could be lost is
-    /// knowledge of which case a record is of, and then it is run again.
-    pub fn sync_last(&self) -> io::Result<()> {
-        if self.lock().has_answers { self.sync() } else { Ok(()) }
+    /// Whether somebody may have paid for what is in it.
+    pub fn has_answers(&self) -> bool {
+        self.lock().has_answers
     }
 
     /// Why it could not be written, once.

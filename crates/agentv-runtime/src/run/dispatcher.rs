@@ -62,7 +62,7 @@ pub struct Run {
 /// them cost 5 MB.
 const INBOX: usize = 256;
 
-/// How often what is new is synced: a power cut costs no more than this much of a run.
+/// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs all pools to the end.
@@ -183,6 +183,11 @@ impl Desk {
                         self.reporter.pause();
                     }
                 }
+                // Before the inbox, which may never be empty.
+                _ = ticks.tick() => {
+                    let synced = self.outputs.sync_paid();
+                    self.note_error(synced);
+                }
                 count = self.inbox.recv_many(&mut told, INBOX) => {
                     if count == 0 {
                         break;
@@ -190,10 +195,6 @@ impl Desk {
                     self.take(&mut told);
                 }
                 () = interrupts.next() => self.stop(),
-                _ = ticks.tick() => {
-                    let synced = self.outputs.sync();
-                    self.note_error(synced);
-                }
             }
         }
         let closed = self.outputs.commit().and_then(|()| self.outputs.sync_last());

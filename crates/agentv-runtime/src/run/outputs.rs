@@ -69,10 +69,17 @@ impl Outputs {
         self.sync_results()
     }
 
-    /// The same for the end of a run.
+    /// The same, but only where somebody has paid for an answer: a million free ones would have to wait for the disk.
+    pub(super) fn sync_paid(&mut self) -> io::Result<()> {
+        let is_paid = self.journal.as_ref().is_some_and(|journal| journal.has_answers());
+        if is_paid { self.sync() } else { Ok(()) }
+    }
+
+    /// The same for the end of a run. Where every answer was free, nobody waits for the journal: all that could be lost is
+    /// knowledge of which case a record is of, and then it is run again.
     pub(super) fn sync_last(&mut self) -> io::Result<()> {
-        if let Some(journal) = &self.journal {
-            journal.sync_last()?;
+        if let Some(journal) = self.journal.as_ref().filter(|journal| journal.has_answers()) {
+            journal.sync()?;
         }
         self.sync_results()
     }
