@@ -54,8 +54,10 @@ fn stopped(signal: &str) -> (TestContext, Ran) {
     let meeting = cx.meeting("meeting");
     let hold = format!("case {{EVAL_ID}} in b) {}; sleep 600;; esac;", meeting.tell("b"));
     cx.write("targets.yaml", &targets(&[counting(&format!("[ -e again ] || {hold}"))]));
-    let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
+    let mut running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
     meeting.next();
+    // A worker may be at the next case before the record of the last one is written.
+    while !running.read_line().contains("1/3   ✅ a") {}
     running.signal(signal);
     let ran = running.finish();
     cx.write("again", "");
