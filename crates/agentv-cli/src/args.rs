@@ -35,6 +35,9 @@ pub(crate) enum Command {
     Compare(CompareArgs),
     /// Join the results of shards into one file
     Merge(MergeArgs),
+    /// Look at the answers that `--cache` has kept, or remove them
+    #[command(subcommand)]
+    Cache(CacheCommand),
     /// Have a model write parts of eval files
     #[command(subcommand)]
     Generate(GenerateCommand),
@@ -46,6 +49,22 @@ pub(crate) enum Command {
     /// Make what targets need on this machine
     #[command(subcommand)]
     Provision(ProvisionCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// Say how many answers there are, how large and how old
+    Stats {
+        /// How to print it
+        #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+        format: ReportFormat,
+    },
+    /// Remove answers; they will be asked for again
+    Clear {
+        /// Only those that were kept at least so many days ago
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -275,6 +294,12 @@ pub(crate) struct EvalArgs {
     /// Keep nothing in .agentv/runs: the run cannot be resumed
     #[arg(long)]
     pub no_run_folder: bool,
+    /// Keep answers of models in .agentv/cache, and do not ask again what is known there
+    #[arg(long)]
+    pub cache: bool,
+    /// Ask everything again and keep nothing, whatever the files say
+    #[arg(long, conflicts_with = "cache")]
+    pub no_cache: bool,
     /// Ask a stand-in instead of the target: nothing is called, nothing is paid
     #[arg(long)]
     pub dry_run: bool,

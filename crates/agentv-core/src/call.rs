@@ -1,8 +1,11 @@
 //! What every call of a provider or grader is given besides its question.
 
+use crate::{EvalId, EvaluatorName, Request, TargetName};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +20,89 @@ pub struct CallContext {
     pub log: Arc<dyn Log>,
     /// What of the call's time is not the target's.
     pub line: Arc<Line>,
+    /// Who asks, and for the how many-th time.
+    pub purpose: Purpose,
+    /// Set by a reader who may find the answer unusable.
+    pub acceptance: Option<Arc<Acceptance>>,
+}
+
+/// What a call is for. Whoever remembers answers tells calls apart by it.
+#[derive(Debug, Clone)]
+pub struct Purpose {
+    pub role: Role,
+    /// The case that is graded; `None` for a candidate, whose request says it.
+    pub eval_id: Option<EvalId>,
+    /// Who grades; a member of a composite is `composite/member`.
+    pub evaluator: Option<EvaluatorName>,
+    /// Where a case is run several times: which of them, from 1.
+    pub trial: Option<u32>,
+    /// The how many-th time that this grader asks the same target the same, from 1.
+    pub ask: u32,
+    asks: Arc<Asks>,
+}
+
+impl Default for Purpose {
+    fn default() -> Self {
+        let (eval_id, evaluator, trial, asks) = (None, None, None, Arc::default());
+        Self { role: Role::Candidate, eval_id, evaluator, trial, ask: 1, asks }
+    }
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// The run, for the answer that is graded.
+    Candidate,
+    /// A model that grades.
+    Judge,
+    /// A script that grades, through the target proxy.
+    Proxy,
+}
+
+/// How often each question was asked for one purpose. A lock and not a message: counting is quick, and a script may ask
+/// many things at once.
+#[derive(Debug, Default)]
+struct Asks(Mutex<HashMap<Question, u32>>);
+
+/// Who is asked, the system prompt, and what is asked.
+type Question = (TargetName, Option<String>, String);
+
+impl Asks {
+    fn next(&self, target: &TargetName, request: &Request) -> u32 {
+        let question: Question =
+            (target.clone(), request.system_prompt.clone(), request.question.clone());
+        let mut asks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = asks.entry(question).or_default();
+        *ask += 1;
+        *ask
+    }
+}
+
+/// Lets an answer be remembered only once its reader could make something of it. A lock and not a message: it is taken by
+/// one call and its one reader, after each other.
+#[derive(Default)]
+pub struct Acceptance(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Acceptance {
+    /// Does this when the answer is accepted, or never.
+    pub fn then(&self, remember: impl FnOnce() + Send + 'static) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(remember));
+    }
+
+    /// The answer is good.
+    pub fn accept(&self) {
+        let remember = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(remember) = remember {
+            remember();
+        }
+    }
+}
+
+impl fmt::Debug for Acceptance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Acceptance")
+    }
 }
 
 /// How long a call has stood in line, for its target's rate limit or for a place among the calls in flight. A time limit
@@ -98,12 +184,36 @@ impl CallContext {
     }
 
     pub fn new(cancel: CancellationToken, time_limit: Option<Duration>, log: Arc<dyn Log>) -> Self {
-        Self { cancel, time_limit, log, line: Arc::default() }
+        let purpose = Purpose::default();
+        Self { cancel, time_limit, log, line: Arc::default(), purpose, acceptance: None }
     }
 
     /// The surroundings of a call inside this one, which can be stopped on its own.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self::new(self.cancel.child_token(), self.time_limit, Arc::clone(&self.log))
+        Self {
+            purpose: self.purpose.clone(),
+            ..Self::new(self.cancel.child_token(), self.time_limit, Arc::clone(&self.log))
+        }
+    }
+
+    /// The surroundings of an evaluator's work on a case.
+    #[must_use]
+    pub fn graded_by(&self, case: &EvalId, evaluator: &EvaluatorName) -> Self {
+        let (eval_id, asks) = (Some(case.clone()), Arc::default());
+        let evaluator = Some(match &self.purpose.evaluator {
+            Some(outer) => EvaluatorName::from(format!("{outer}/{evaluator}")),
+            None => evaluator.clone(),
+        });
+        let purpose =
+            Purpose { role: Role::Judge, eval_id, evaluator, asks, ..self.purpose.clone() };
+        Self { purpose, ..self.clone() }
+    }
+
+    /// The surroundings of one question that a grader asks a target.
+    #[must_use]
+    pub fn asking(&self, role: Role, target: &TargetName, request: &Request) -> Self {
+        let ask = self.purpose.asks.next(target, request);
+        Self { purpose: Purpose { role, ask, ..self.purpose.clone() }, ..self.child() }
     }
 }

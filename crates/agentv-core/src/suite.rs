@@ -18,6 +18,8 @@ pub struct Suite {
     pub pass_score: Score,
     /// Tools that look around rather than change something, for `exploration_ratio`.
     pub exploration_tools: Vec<String>,
+    /// Whether answers are kept from run to run, if the suite says so.
+    pub cache: Option<bool>,
 }
 
 /// One question with what is expected of the answer and who grades it.

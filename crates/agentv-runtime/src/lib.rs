@@ -4,6 +4,7 @@
 pub mod config;
 pub mod load;
 
+pub mod cache;
 mod deadline;
 pub mod http;
 pub mod process;

@@ -18,6 +18,9 @@ pub(super) struct TargetKeys {
     workers: Option<u32>,
     /// Send all cases in one call, if the provider can; else they go one by one.
     provider_batching: Option<bool>,
+    /// Keep its answers in `.agentv/cache` and do not ask again what is known. With `--cache`, models are kept without
+    /// it; commands and agents never are, since their answers depend on more than what AgentV can see.
+    cache: Option<bool>,
     /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
     /// is short for `template`. What a case or its suite says wins, key by key.
     workspace: Option<TextOrWorkspace>,
@@ -111,6 +114,8 @@ pub(super) struct SuiteExecution {
     pass_score: Option<f64>,
     /// Tools that count as exploring in `exploration_ratio`.
     exploration_tools: Option<Vec<String>>,
+    /// Keep the answers of models in `.agentv/cache`, as with `--cache`; `false`: keep none of any target.
+    cache: Option<bool>,
     /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
     /// is short for `template`. It wins over the target's, key by key.
     workspace: Option<TextOrWorkspace>,

@@ -1,5 +1,6 @@
 //! What the program can do; a file each.
 
+pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod eval;
 pub(crate) mod generate;

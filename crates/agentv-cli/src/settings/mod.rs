@@ -44,6 +44,11 @@ impl Surroundings {
         path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
     }
 
+    /// Where answers are kept from run to run.
+    pub(crate) fn cache_dir(&self) -> PathBuf {
+        self.working_dir.join(".agentv/cache")
+    }
+
     /// A loader that looks around here, for all cases.
     pub(crate) fn loader(&self, processes: &Arc<Processes>) -> Loader {
         Loader {

@@ -3,6 +3,7 @@
 use super::Surroundings;
 use crate::args::{EvalArgs, OutputFormat};
 use agentv_core::TargetName;
+use agentv_runtime::cache::CacheChoice;
 use agentv_runtime::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, eval_files};
 use agentv_runtime::providers::mock::DryRunDelay;
 use agentv_runtime::run::{Choice, RunSettings};
@@ -27,6 +28,8 @@ pub(crate) struct EvalSettings {
     pub writer: &'static WriterKind,
     pub run: RunSettings,
     pub gates: Gates,
+    /// What the flags say of remembered answers; `None` leaves it to the files.
+    pub cache: Option<CacheChoice>,
     /// Leave out what cannot be used.
     pub skip_invalid: bool,
     /// Warnings are errors.
@@ -95,6 +98,7 @@ impl EvalSettings {
         let writer = writer.ok_or_else(|| {
             SettingsError::new("there is no such output format", "use jsonl or yaml")
         })?;
+        let cache = cache(&args);
         let targets = targets(&args.target);
         let told = RunChoice {
             targets: targets.iter().map(ToString::to_string).collect(),
@@ -135,6 +139,7 @@ impl EvalSettings {
                     max_ms: args.dry_run_delay_max,
                 }),
             },
+            cache,
             skip_invalid: args.skip_invalid,
             strict: args.strict,
             keep: Keep {
@@ -165,6 +170,14 @@ fn selection(args: &EvalArgs) -> Result<Selection, SettingsError> {
         }),
         shard,
     })
+}
+
+fn cache(args: &EvalArgs) -> Option<CacheChoice> {
+    match (args.cache, args.no_cache) {
+        (_, true) => Some(CacheChoice::Never),
+        (true, false) => Some(CacheChoice::Models),
+        (false, false) => None,
+    }
 }
 
 /// `default` alone has always meant "as the files say".

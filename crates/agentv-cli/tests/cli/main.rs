@@ -7,6 +7,7 @@
 
 mod agents;
 mod bad_input;
+mod cache;
 mod clients;
 mod compare;
 mod eval;

@@ -1,8 +1,10 @@
 //! Asking a judge until its reply can be read.
 
 use crate::deadline;
-use agentv_core::{Candidate, EvalContext, EvaluatorError, NamedProvider, Request};
+use agentv_core::call::{Acceptance, Role};
+use agentv_core::{CallContext, Candidate, EvalContext, EvaluatorError, NamedProvider, Request};
 use agentv_wire::{FailureKind, TokenUsage, Usage};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// What a judge is asked.
@@ -35,12 +37,14 @@ pub(super) async fn ask<T>(
     let mut total = Total::default();
     let mut said = String::new();
     for _ in 0..question.max_asks {
-        let reply = match once(judge, question, cx).await {
+        let acceptance = Arc::default();
+        let reply = match once(judge, question, &acceptance, cx).await {
             Ok(reply) => reply,
             Err(error) => return Err(EvaluatorError { usage: total.boxed(), ..error }),
         };
         total.add(&reply);
         if let Some(value) = read(&reply.answer) {
+            acceptance.accept();
             return Ok(Reply { value, usage: total.usage() });
         }
         said = reply.answer;
@@ -61,13 +65,17 @@ pub(super) async fn ask<T>(
 async fn once(
     judge: &NamedProvider,
     question: Question<'_>,
+    acceptance: &Arc<Acceptance>,
     cx: &EvalContext<'_>,
 ) -> Result<Candidate, EvaluatorError> {
     let request = Request {
         system_prompt: Some(question.system.to_owned()),
         ..Request::plain(&cx.case.id, question.user.to_owned())
     };
-    let call = cx.call.child();
+    let call = CallContext {
+        acceptance: Some(Arc::clone(acceptance)),
+        ..cx.call.asking(Role::Judge, &judge.name, &request)
+    };
     let started = Instant::now();
     let answering = async {
         judge.provider.prepare(&call).await?;

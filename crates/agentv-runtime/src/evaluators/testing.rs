@@ -145,6 +145,7 @@ impl Bench {
                 dataset: String::new(),
                 pass_score: Score::ONE,
                 exploration_tools: Vec::new(),
+                cache: None,
             }),
             id: "case".into(),
             ordinal: 0,

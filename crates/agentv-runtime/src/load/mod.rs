@@ -23,6 +23,7 @@ mod ordinals;
 mod rubrics;
 mod scope;
 mod selection;
+mod settings;
 mod source;
 mod split;
 mod suite;

@@ -50,6 +50,8 @@ pub(super) struct Shared {
 pub(super) struct Head {
     pub dataset: Option<String>,
     pub target: Option<String>,
+    /// Whether answers are kept from run to run, if the suite says so.
+    pub cache: Option<bool>,
     pub pass_score: Score,
     pub exploration_tools: Vec<String>,
     pub on_error: OnError,
@@ -60,6 +62,7 @@ impl Default for Head {
         Self {
             dataset: None,
             target: None,
+            cache: None,
             pass_score: Score::ONE,
             exploration_tools: EXPLORATION_TOOLS.iter().map(|tool| (*tool).to_owned()).collect(),
             on_error: OnError::default(),
@@ -102,6 +105,7 @@ impl Head {
             let mut fields =
                 Fields::of(node, "`execution` of the eval file", Cost::Command, notes, env)?;
             head.target = fields.take("target");
+            head.cache = fields.take("cache");
             list = fields.node("evaluators");
             workspace = fields.node("workspace").or(workspace);
             if let Some(score) = fields.take::<f64>("pass_score") {
@@ -133,6 +137,7 @@ impl Head {
             dataset: self.dataset.filter(|dataset| !dataset.trim().is_empty()).unwrap_or(stem),
             pass_score: self.pass_score,
             exploration_tools: self.exploration_tools,
+            cache: self.cache,
         };
         (suite, self.target)
     }

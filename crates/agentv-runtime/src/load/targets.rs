@@ -2,7 +2,7 @@
 
 use super::discover::{TARGETS_FILES, targets_in};
 use super::suite::read_text;
-use super::{Loader, Report, workspace, yaml};
+use super::{Loader, Report, settings, workspace, yaml};
 use crate::config::{
     Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
     variable_reference,
@@ -33,6 +33,12 @@ pub struct TargetSpec {
     pub provider_batching: bool,
     /// Where its answers are worked out.
     pub workspace: Option<WorkspaceSpec>,
+    /// What it is, if that is known.
+    pub kind: Option<&'static ProviderKind>,
+    /// Whether its answers are kept from run to run, if it says so.
+    pub cache: Option<bool>,
+    /// A hash of what it says of itself, without secrets: the same settings give the same answers.
+    pub settings: [u8; 32],
     /// How to build it.
     pub maker: Option<Maker>,
     /// What stands in the way of using it, though not of using the others: a variable that is not set, a provider that is
@@ -181,18 +187,21 @@ fn target(
     let judge_target = fields.take::<String>("judge_target").map(TargetName::from);
     let workers = workers(&mut fields);
     let provider_batching = fields.take("provider_batching").unwrap_or(false);
+    let cache = fields.take("cache");
     let workspace = fields.node("workspace");
     let common_is_wrong = fields.failed();
     let rest = rest(&mut fields, node);
 
-    let maker = match provider.as_deref().map(|provider| (provider, ProviderKind::find(provider))) {
-        Some((_, Some(kind))) => read_settings(kind, &rest, &shown, &mut own, env),
-        Some((provider, None)) => {
+    let kind = provider.as_deref().and_then(ProviderKind::find);
+    let maker = match (kind, provider.as_deref()) {
+        (Some(kind), _) => read_settings(kind, &rest, &shown, &mut own, env),
+        (None, Some(provider)) => {
             unknown_provider(provider, node, &shown, &mut own);
             None
         }
-        None => None,
+        (None, None) => None,
     };
+    let settings = settings::digest(&rest, own.secret_variables(), env);
     let workspace =
         workspace.map(|node| read_workspace(node, &rest, &shown, path, (&mut own, env)));
     // A target without the workspace that it asks for is another target.
@@ -209,6 +218,9 @@ fn target(
         model: MODEL_KEYS.iter().find_map(|key| node.get(key)?.as_text().map(str::to_owned)),
         provider_batching,
         workspace: workspace.flatten(),
+        kind,
+        cache,
+        settings,
         maker,
         obstacles,
     })
@@ -222,7 +234,7 @@ fn literal_secrets(node: &Node<'_>) -> Vec<Span> {
     let mut spans = Vec::new();
     for entry in node.as_map().into_iter().flatten() {
         let key = entry.key.to_ascii_lowercase();
-        let telling = ["key", "token", "secret", "password"].iter().any(|word| key.contains(word));
+        let telling = settings::TELLING.iter().any(|word| key.contains(word));
         match &entry.value.kind {
             Kind::Map(_) => spans.extend(literal_secrets(&entry.value)),
             Kind::Text(text) if telling && variable_reference(text).is_none() => {

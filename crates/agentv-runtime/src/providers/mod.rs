@@ -23,7 +23,7 @@ pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
 use crate::process::Processes;
-use agentv_core::{Provider, TargetName};
+use agentv_core::{Provider, ProviderInfo, TargetName};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -59,6 +59,11 @@ pub const GONE: &[(&str, &str, &str)] = &[(
 pub trait FromSettings: Provider + Sized + 'static {
     /// The name in `targets.yaml`, then its aliases.
     const NAMES: &'static [&'static str];
+    /// What is known of it before it is built.
+    const INFO: ProviderInfo;
+    /// Whether an answer follows from the target's settings and the request alone, so that `--cache` may keep it. Others
+    /// are kept only where their target says `cache: true`.
+    const IS_CACHED: bool = false;
     /// What becomes of keys it does not know.
     const LEFTOVERS: Leftovers = Leftovers::Warn;
     /// Its keys. The doc comments become the reference page and the schema.
@@ -93,6 +98,9 @@ pub struct Deps {
 #[derive(Debug)]
 pub struct ProviderKind {
     pub names: &'static [&'static str],
+    pub info: ProviderInfo,
+    /// Whether `--cache` alone is enough to keep its answers.
+    pub is_cached: bool,
     pub leftovers: Leftovers,
     read: fn(&mut Fields<'_, '_>) -> Option<Maker>,
     schema: fn(&mut SchemaGenerator) -> Schema,
@@ -115,6 +123,8 @@ impl ProviderKind {
     {
         Self {
             names: P::NAMES,
+            info: P::INFO,
+            is_cached: P::IS_CACHED,
             leftovers: P::LEFTOVERS,
             read: |fields| {
                 let settings = P::read(fields)?;

@@ -95,7 +95,8 @@ async fn grade(
     };
     let mut graded = Vec::with_capacity(case.evaluators.len());
     for entry in &*case.evaluators {
-        let outcome = entry.evaluator.evaluate(&look).await;
+        let call = call.graded_by(&case.id, &entry.name);
+        let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..look }).await;
         graded.push(Graded { entry, outcome });
     }
     record::graded(case, asked(request, cx.target), candidate, graded, timestamp())

@@ -1,8 +1,9 @@
 //! Targets by name, built when they are first needed, so that an unused one needs no key.
 
 use super::{LimitBook, Target};
+use crate::cache::{CacheChoice, Cached, Settled, Store};
 use crate::load::{TargetSpec, TargetsFile};
-use crate::providers::Deps;
+use crate::providers::{CallPolicy, Deps};
 use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
 use agentv_wire::FailureKind;
 use std::collections::HashMap;
@@ -18,6 +19,16 @@ pub struct TargetBook {
     built: Mutex<HashMap<TargetName, Arc<dyn Provider>>>,
     /// Shared with the other eval files of the run.
     limits: Arc<LimitBook>,
+    memory: Memory,
+}
+
+/// What is remembered of the calls.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    /// Which answers are kept from run to run.
+    pub cache: CacheChoice,
+    /// Where; nowhere, nothing is kept.
+    pub store: Option<Arc<Store>>,
 }
 
 /// Why a target cannot be used.
@@ -32,12 +43,17 @@ pub enum TargetError {
 impl TargetBook {
     /// A book of its own.
     pub fn new(file: TargetsFile, deps: Deps) -> Arc<Self> {
-        Self::sharing(file, deps, LimitBook::new())
+        Self::sharing(file, deps, LimitBook::new(), Memory::default())
     }
 
     /// One of several books of a run, which call the same accounts.
-    pub fn sharing(file: TargetsFile, deps: Deps, limits: Arc<LimitBook>) -> Arc<Self> {
-        Arc::new(Self { file, deps, built: Mutex::default(), limits })
+    pub fn sharing(
+        file: TargetsFile,
+        deps: Deps,
+        limits: Arc<LimitBook>,
+        memory: Memory,
+    ) -> Arc<Self> {
+        Arc::new(Self { file, deps, built: Mutex::default(), limits, memory })
     }
 
     /// What every provider is given, but for its name.
@@ -74,7 +90,21 @@ impl TargetBook {
             });
         };
         let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
-        Ok(Target::around(name, made, |policy| self.limits.of(&self.file.path, name, policy)))
+        let limits = |policy: &CallPolicy| self.limits.of(&self.file.path, name, policy);
+        Ok(self.cached(spec, Target::around(name, made, limits)))
+    }
+
+    /// Around the retries and limits: what is known needs neither.
+    fn cached(&self, spec: &TargetSpec, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        let Some((kind, store)) = spec.kind.zip(self.memory.store.as_ref()) else {
+            return provider;
+        };
+        if !self.memory.cache.covers(spec.cache, kind.is_cached) {
+            return provider;
+        }
+        let place = (!kind.is_cached).then(|| self.deps.eval_dir.clone());
+        let settled = Settled { kind: kind.info.kind, settings: spec.settings, place };
+        Arc::new(Cached::new(provider, settled, Arc::clone(store)))
     }
 }
 

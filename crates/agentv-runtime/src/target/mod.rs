@@ -8,6 +8,6 @@ mod rate;
 #[cfg(test)]
 mod tests;
 
-pub use book::{Judge, JudgeTargets, TargetBook, TargetError};
+pub use book::{Judge, JudgeTargets, Memory, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;

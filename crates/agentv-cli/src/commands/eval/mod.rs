@@ -2,6 +2,7 @@
 
 mod conclude;
 mod keep;
+mod memory;
 mod prepare;
 mod resume;
 
@@ -74,8 +75,9 @@ fn attempt(
         // What the killed process has started may still be at work.
         processes.end_run();
     }
+    let memory = memory::open(surroundings);
     let mut screen = Screen::new();
-    let prepared = prepare(&settings, surroundings, &processes, &mut screen)?;
+    let prepared = prepare(&settings, surroundings, (&processes, &memory), &mut screen)?;
     let Some(Prepared { mut plan, warnings, selected }) = prepared else {
         return Ok(Exit::Usage);
     };

@@ -1,6 +1,6 @@
 //! Files and flags → a plan, or all that is wrong with them.
 
-use super::Refusal;
+use super::{Refusal, memory};
 use crate::settings::{EvalSettings, Surroundings};
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::TargetName;
@@ -9,7 +9,7 @@ use agentv_runtime::load::{ChangedError, LoadedSuite, Loader, Report, Selection,
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
 use agentv_runtime::run::{Plan, plan};
-use agentv_runtime::target::{LimitBook, TargetBook};
+use agentv_runtime::target::{LimitBook, Memory, TargetBook};
 use std::sync::Arc;
 
 /// A run that can begin.
@@ -35,7 +35,7 @@ pub(super) struct Selected {
 pub(super) fn prepare(
     settings: &EvalSettings,
     surroundings: &Surroundings,
-    processes: &Arc<Processes>,
+    (processes, memory): (&Arc<Processes>, &Memory),
     screen: &mut Screen,
 ) -> Result<Option<Prepared>, Refusal> {
     let selection = selection(settings, surroundings, processes)?;
@@ -50,7 +50,8 @@ pub(super) fn prepare(
         if settings.run.verbose {
             announce_env(&suite, screen);
         }
-        if let Some(book) = targets(&suite, &loader, settings, &limits, &mut report) {
+        let shared = (Arc::clone(&limits), memory::of_suite(memory, settings, &suite));
+        if let Some(book) = targets(&suite, &loader, settings, shared, &mut report) {
             suites.push(suite);
             books.push(book);
         }
@@ -130,7 +131,7 @@ fn targets(
     suite: &LoadedSuite,
     loader: &Loader,
     settings: &EvalSettings,
-    limits: &Arc<LimitBook>,
+    (limits, memory): (Arc<LimitBook>, Memory),
     report: &mut Report,
 ) -> Option<Arc<TargetBook>> {
     let path = match loader.find_targets(&suite.suite.dir, settings.targets_file.as_deref()) {
@@ -153,7 +154,7 @@ fn targets(
         env: suite.env.clone(),
         processes: Arc::clone(&loader.processes),
     };
-    Some(TargetBook::sharing(file?, deps, Arc::clone(limits)))
+    Some(TargetBook::sharing(file?, deps, limits, memory))
 }
 
 fn announce_env(suite: &LoadedSuite, screen: &mut Screen) {

@@ -131,6 +131,7 @@ fn case(dir: &Path) -> EvalCase {
             dataset: "d".to_owned(),
             pass_score: Score::ONE,
             exploration_tools: Vec::new(),
+            cache: None,
         }),
         id: "c".into(),
         ordinal: 0,

@@ -50,8 +50,11 @@ impl FromConfig for Composite {
 #[async_trait]
 impl Evaluator for Composite {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
-        let outcomes =
-            join_all(self.members.iter().map(|member| member.evaluator.evaluate(cx))).await;
+        let grade = async |member: &EvaluatorEntry| {
+            let call = cx.call.graded_by(&cx.case.id, &member.name);
+            member.evaluator.evaluate(&EvalContext { call: &call, ..*cx }).await
+        };
+        let outcomes = join_all(self.members.iter().map(grade)).await;
         let failure = self.failure(&outcomes);
         let members = self.members.iter().zip(outcomes);
         let results: Vec<EvaluatorResult> =

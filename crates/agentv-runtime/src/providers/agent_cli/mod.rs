@@ -126,6 +126,11 @@ pub struct AgentCli<C> {
 
 impl<C: Client> FromSettings for AgentCli<C> {
     const NAMES: &'static [&'static str] = C::NAMES;
+    const INFO: ProviderInfo = ProviderInfo {
+        kind: C::NAMES[0],
+        prompt_mode: PromptMode::Agent,
+        recorded_as: RecordedAs::Agent,
+    };
     type Settings = AgentSettings<C>;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings> {
@@ -172,11 +177,7 @@ impl<C: Client> Provider for AgentCli<C> {
     }
 
     fn info(&self) -> ProviderInfo {
-        ProviderInfo {
-            kind: C::NAMES[0],
-            prompt_mode: PromptMode::Agent,
-            recorded_as: RecordedAs::Agent,
-        }
+        Self::INFO
     }
 
     /// An agent that is not there fails every case alike, so it is looked for first.

@@ -54,6 +54,8 @@ const MAX_TOKENS: u64 = 4096;
 
 impl FromSettings for Anthropic {
     const NAMES: &'static [&'static str] = &["anthropic"];
+    const INFO: ProviderInfo = chat::info("anthropic");
+    const IS_CACHED: bool = true;
     type Settings = AnthropicSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<AnthropicSettings> {
@@ -130,6 +132,6 @@ impl Provider for Anthropic {
     }
 
     fn info(&self) -> ProviderInfo {
-        chat::info("anthropic")
+        Self::INFO
     }
 }

@@ -54,6 +54,8 @@ const ENDPOINT: &[&str] = &["endpoint", "resource", "resource_name", "base_url"]
 
 impl FromSettings for Azure {
     const NAMES: &'static [&'static str] = &["azure", "azure-openai"];
+    const INFO: ProviderInfo = chat::info("azure");
+    const IS_CACHED: bool = true;
     type Settings = AzureSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<AzureSettings> {
@@ -129,6 +131,6 @@ impl Provider for Azure {
     }
 
     fn info(&self) -> ProviderInfo {
-        chat::info("azure")
+        Self::INFO
     }
 }

@@ -23,6 +23,6 @@ use agentv_core::ProviderInfo;
 use agentv_core::provider::{PromptMode, RecordedAs};
 
 /// What is known of every chat API.
-pub(super) fn info(kind: &'static str) -> ProviderInfo {
+pub(super) const fn info(kind: &'static str) -> ProviderInfo {
     ProviderInfo { kind, prompt_mode: PromptMode::Model, recorded_as: RecordedAs::Model }
 }

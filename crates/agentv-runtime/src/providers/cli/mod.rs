@@ -52,6 +52,11 @@ pub struct Cli {
 
 impl FromSettings for Cli {
     const NAMES: &'static [&'static str] = &["cli"];
+    const INFO: ProviderInfo = ProviderInfo {
+        kind: "cli",
+        prompt_mode: PromptMode::Agent,
+        recorded_as: RecordedAs::Model,
+    };
     // Spec: "Reject unsupported fields". A misspelt key would change what is run without a word.
     const LEFTOVERS: Leftovers = Leftovers::Refuse;
     type Settings = CliSettings;
@@ -95,7 +100,7 @@ impl Provider for Cli {
     }
 
     fn info(&self) -> ProviderInfo {
-        ProviderInfo { kind: "cli", prompt_mode: PromptMode::Agent, recorded_as: RecordedAs::Model }
+        Self::INFO
     }
 
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {

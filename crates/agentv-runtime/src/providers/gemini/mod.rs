@@ -50,6 +50,8 @@ const MODEL: &str = "gemini-2.5-flash";
 
 impl FromSettings for Gemini {
     const NAMES: &'static [&'static str] = &["gemini", "google", "google-gemini"];
+    const INFO: ProviderInfo = chat::info("gemini");
+    const IS_CACHED: bool = true;
     type Settings = GeminiSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<GeminiSettings> {
@@ -130,6 +132,6 @@ impl Provider for Gemini {
     }
 
     fn info(&self) -> ProviderInfo {
-        chat::info("gemini")
+        Self::INFO
     }
 }

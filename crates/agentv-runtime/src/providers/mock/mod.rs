@@ -40,6 +40,11 @@ const DEFAULT_RESPONSE: &str =
 
 impl FromSettings for Mock {
     const NAMES: &'static [&'static str] = &["mock"];
+    const INFO: ProviderInfo = ProviderInfo {
+        kind: "mock",
+        prompt_mode: PromptMode::Model,
+        recorded_as: RecordedAs::Model,
+    };
     type Settings = MockSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<MockSettings> {
@@ -139,10 +144,6 @@ impl Provider for Mock {
     }
 
     fn info(&self) -> ProviderInfo {
-        ProviderInfo {
-            kind: "mock",
-            prompt_mode: PromptMode::Model,
-            recorded_as: RecordedAs::Model,
-        }
+        Self::INFO
     }
 }

@@ -50,6 +50,8 @@ const BASE_URL: &str = "https://api.openai.com/v1";
 
 impl FromSettings for OpenAi {
     const NAMES: &'static [&'static str] = &["openai"];
+    const INFO: ProviderInfo = chat::info("openai");
+    const IS_CACHED: bool = true;
     type Settings = OpenAiSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<OpenAiSettings> {
@@ -115,6 +117,6 @@ impl Provider for OpenAi {
     }
 
     fn info(&self) -> ProviderInfo {
-        chat::info("openai")
+        Self::INFO
     }
 }

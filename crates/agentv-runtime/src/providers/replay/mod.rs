@@ -42,6 +42,11 @@ pub struct ReplaySettings {
 
 impl FromSettings for Replay {
     const NAMES: &'static [&'static str] = &["replay"];
+    const INFO: ProviderInfo = ProviderInfo {
+        kind: "replay",
+        prompt_mode: PromptMode::Agent,
+        recorded_as: RecordedAs::Agent,
+    };
     type Settings = ReplaySettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<ReplaySettings> {
@@ -68,11 +73,7 @@ impl Provider for Replay {
     }
 
     fn info(&self) -> ProviderInfo {
-        ProviderInfo {
-            kind: "replay",
-            prompt_mode: PromptMode::Agent,
-            recorded_as: RecordedAs::Agent,
-        }
+        Self::INFO
     }
 
     /// A file that is not there fails every case alike, so it is looked for first.

@@ -88,6 +88,11 @@ pub struct VsCode<E> {
 
 impl<E: OfEdition> FromSettings for VsCode<E> {
     const NAMES: &'static [&'static str] = E::NAMES;
+    const INFO: ProviderInfo = ProviderInfo {
+        kind: E::EDITION.provider,
+        prompt_mode: PromptMode::Agent,
+        recorded_as: RecordedAs::Agent,
+    };
     type Settings = VsCodeSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<VsCodeSettings> {
@@ -106,11 +111,7 @@ impl<E: OfEdition> Provider for VsCode<E> {
     }
 
     fn info(&self) -> ProviderInfo {
-        ProviderInfo {
-            kind: E::EDITION.provider,
-            prompt_mode: PromptMode::Agent,
-            recorded_as: RecordedAs::Agent,
-        }
+        Self::INFO
     }
 
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {

@@ -2,6 +2,7 @@
 
 use super::Desk;
 use crate::deadline;
+use agentv_core::call::Role;
 use agentv_core::{Candidate, EvalId, NamedProvider, Request as Question};
 use agentv_wire::target_proxy::{
     InvokeBatchResponse, InvokeRequest, InvokeResponse, ProxyError, ProxyInfo,
@@ -190,7 +191,7 @@ async fn call(
         attempt: request.attempt.unwrap_or(1),
         ..Question::plain(&eval_id, request.question)
     };
-    let cx = desk.call.child();
+    let cx = desk.call.asking(Role::Proxy, &target.name, &question);
     let started = Instant::now();
     let answering = async {
         target.provider.prepare(&cx).await?;

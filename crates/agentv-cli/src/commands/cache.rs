@@ -1,0 +1,68 @@
+//! `agentv cache`: a look at the answers that are kept, and a broom.
+
+use crate::args::{CacheCommand, ReportFormat};
+use crate::settings::Surroundings;
+use crate::terminal::{self, Screen};
+use agentv_runtime::cache::{Stats, Store};
+use agentv_wire::{Exit, number};
+use serde_json::json;
+use std::io;
+use std::time::{Duration, SystemTime};
+
+pub(crate) fn run(command: &CacheCommand, surroundings: &Surroundings) -> Exit {
+    let store = Store::new(surroundings.cache_dir());
+    let done = match command {
+        CacheCommand::Stats { format } => store.stats().map(|stats| show(&stats, &store, *format)),
+        CacheCommand::Clear { older_than } => clear(&store, *older_than),
+    };
+    match done {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            let dir = store.dir().display();
+            terminal::complain(&format!("`{dir}` cannot be used: {error}"), None);
+            Exit::Incomplete
+        }
+    }
+}
+
+fn show(stats: &Stats, store: &Store, format: ReportFormat) {
+    let mut screen = Screen::new();
+    let dir = store.dir().display().to_string();
+    let Stats { answers, bytes, oldest, newest } = *stats;
+    let (oldest, newest) = (oldest.map(day), newest.map(day));
+    if format == ReportFormat::Json {
+        let stats = json!({ "dir": dir, "answers": answers, "bytes": bytes, "oldest": oldest, "newest": newest });
+        screen.line(number::to_string_pretty(&stats).unwrap_or_default());
+        return;
+    }
+    screen.line(format!("Cache:   {dir}"));
+    screen.line(format!("Answers: {answers} ({})", size(bytes)));
+    if let Some((oldest, newest)) = oldest.zip(newest) {
+        screen.line(format!("Oldest:  {oldest}"));
+        screen.line(format!("Newest:  {newest}"));
+    }
+}
+
+fn clear(store: &Store, older_than: Option<u32>) -> io::Result<()> {
+    let age = older_than.map(|days| Duration::from_hours(24) * days);
+    let cleared = store.clear(age)?;
+    let mut screen = Screen::new();
+    screen.line(format!("Removed {} answers ({})", cleared.answers, size(cleared.bytes)));
+    Ok(())
+}
+
+/// In UTC, to the second.
+fn day(time: SystemTime) -> String {
+    jiff::Timestamp::try_from(time).map(|time| format!("{time:.0}")).unwrap_or_default()
+}
+
+/// As people say it.
+#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
