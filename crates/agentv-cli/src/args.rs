@@ -25,7 +25,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Run eval files against targets and write one record per case
-    Eval(EvalArgs),
+    Eval(Box<EvalArgs>),
     /// Look at earlier runs, or remove them
     #[command(subcommand)]
     Runs(RunsCommand),
@@ -300,6 +300,12 @@ pub(crate) struct EvalArgs {
     /// Ask everything again and keep nothing, whatever the files say
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
+    /// Write every call of targets and judges to a cassette, a text file fit for Git
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub record: Option<PathBuf>,
+    /// Answer only from a cassette: nobody is called, and a call that is not on it is an error
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "cache", "dry_run"])]
+    pub replay: Option<PathBuf>,
     /// Ask a stand-in instead of the target: nothing is called, nothing is paid
     #[arg(long)]
     pub dry_run: bool,

@@ -5,6 +5,7 @@ pub mod config;
 pub mod load;
 
 pub mod cache;
+pub mod cassette;
 mod deadline;
 pub mod http;
 pub mod process;

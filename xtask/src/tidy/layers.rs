@@ -33,6 +33,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ("process", &[("config", Whole)]),
     ("workspace", &[("config", Whole), ("process", Whole)]),
     ("cache", &[]),
+    ("cassette", &[("cache", Whole)]),
     ("providers", &[("config", Whole), ("http", Whole), ("process", Whole), ("workspace", Whole)]),
     (
         "evaluators",
@@ -62,6 +63,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("providers", Whole),
             ("load", Whole),
             ("cache", Whole),
+            ("cassette", Whole),
         ],
     ),
     // Sessions are read by the providers' readers and replayed by a provider.

@@ -30,6 +30,10 @@ pub(crate) struct EvalSettings {
     pub gates: Gates,
     /// What the flags say of remembered answers; `None` leaves it to the files.
     pub cache: Option<CacheChoice>,
+    /// A cassette to be written. As the user wrote it, since errors in records name it and are to be the same everywhere.
+    pub record: Option<PathBuf>,
+    /// A cassette to be answered from.
+    pub replay: Option<PathBuf>,
     /// Leave out what cannot be used.
     pub skip_invalid: bool,
     /// Warnings are errors.
@@ -140,6 +144,8 @@ impl EvalSettings {
                 }),
             },
             cache,
+            record: args.record,
+            replay: args.replay,
             skip_invalid: args.skip_invalid,
             strict: args.strict,
             keep: Keep {

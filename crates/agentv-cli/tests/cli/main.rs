@@ -8,6 +8,7 @@
 mod agents;
 mod bad_input;
 mod cache;
+mod cassettes;
 mod clients;
 mod compare;
 mod eval;

@@ -7,6 +7,7 @@ mod cached;
 mod key;
 mod store;
 
+pub(crate) use cached::took;
 pub use cached::{CacheChoice, Cached};
 pub use key::{AnswerKey, RequestDigest, Settled};
 pub use store::{Cleared, Stats, Store};

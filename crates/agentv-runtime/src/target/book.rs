@@ -2,6 +2,7 @@
 
 use super::{LimitBook, Target};
 use crate::cache::{CacheChoice, Cached, Settled, Store};
+use crate::cassette::{Recording, Replaying, Tape};
 use crate::load::{TargetSpec, TargetsFile};
 use crate::providers::{CallPolicy, Deps};
 use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
@@ -29,6 +30,8 @@ pub struct Memory {
     pub cache: CacheChoice,
     /// Where; nowhere, nothing is kept.
     pub store: Option<Arc<Store>>,
+    /// Whether all calls of the run are recorded, or replayed.
+    pub tape: Tape,
 }
 
 /// Why a target cannot be used.
@@ -81,6 +84,9 @@ impl TargetBook {
 
     fn build(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
         let spec = self.spec(name)?;
+        if let (Tape::Replaying(player), Some(kind)) = (&self.memory.tape, spec.kind) {
+            return Ok(Arc::new(Replaying::new(name.clone(), kind.info, Arc::clone(player))));
+        }
         let Some(maker) = &spec.maker else {
             let reasons: Vec<&str> =
                 spec.obstacles.iter().map(|note| note.message.as_str()).collect();
@@ -91,7 +97,13 @@ impl TargetBook {
         };
         let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
         let limits = |policy: &CallPolicy| self.limits.of(&self.file.path, name, policy);
-        Ok(self.cached(spec, Target::around(name, made, limits)))
+        let provider = self.cached(spec, Target::around(name, made, limits));
+        Ok(match &self.memory.tape {
+            Tape::Recording(recorder) => {
+                Arc::new(Recording::new(name.clone(), provider, Arc::clone(recorder)))
+            }
+            Tape::Off | Tape::Replaying(_) => provider,
+        })
     }
 
     /// Around the retries and limits: what is known needs neither.

@@ -64,6 +64,7 @@ fn attempt(
     let mut settings = EvalSettings::resolve(ordered.args, surroundings)?;
     let earlier = match &ordered.resume {
         Some(wanted) => {
+            memory::leave_cassette(&mut settings);
             let earlier = resume::find(wanted, &mut settings, &runs, surroundings)?;
             Some(earlier)
         }
@@ -75,7 +76,7 @@ fn attempt(
         // What the killed process has started may still be at work.
         processes.end_run();
     }
-    let memory = memory::open(surroundings);
+    let memory = memory::open(&settings, surroundings)?;
     let mut screen = Screen::new();
     let prepared = prepare(&settings, surroundings, (&processes, &memory), &mut screen)?;
     let Some(Prepared { mut plan, warnings, selected }) = prepared else {
@@ -104,8 +105,10 @@ fn attempt(
     if !outcome.tally.scores.is_empty() {
         screen.line(format!("\nResults written to: {}", settings.out.display()));
     }
+    let unwritten = memory::close(&memory, &outcome.ended, &mut screen);
     screen.show();
     let exit = conclude::conclude(&outcome, &settings, book.as_ref().map(|_| run_id.as_str()));
+    let exit = unwritten.unwrap_or(exit);
     if let Some(book) = book {
         book.close(&outcome, exit);
     }

@@ -66,7 +66,7 @@ fn parse(words: &[OsString]) -> Option<EvalArgs> {
     let command = Args::command().mut_subcommand("eval", |eval| eval.args_override_self(true));
     let matches = command.try_get_matches_from(words).ok()?;
     match Args::from_arg_matches(&matches).ok()?.command {
-        Command::Eval(args) => Some(args),
+        Command::Eval(args) => Some(*args),
         _ => None,
     }
 }

@@ -1,0 +1,205 @@
+//! A provider whose calls are written down; itself a provider.
+
+use super::call::{Call, CassetteError, Head, Line, VERSION};
+use crate::cache::{RequestDigest, took};
+use agentv_core::call::Role;
+use agentv_core::{
+    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
+    TargetName,
+};
+use async_trait::async_trait;
+use std::fs;
+use std::io::{self, Write as _};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tempfile::NamedTempFile;
+
+/// Gathers the calls of a run.
+#[derive(Debug)]
+pub struct Recorder {
+    path: PathBuf,
+    /// Words that name files below it are the same on every machine.
+    root: PathBuf,
+    /// A lock and not a message: calls come from many threads, and each is kept in a moment.
+    tape: Mutex<Recorded>,
+}
+
+#[derive(Debug)]
+struct Recorded {
+    calls: Vec<(Call, String)>,
+    /// Lies beside the cassette until the end, so that a cassette is whole or as it was.
+    file: Option<NamedTempFile>,
+}
+
+impl Recorder {
+    /// Makes sure that the file can be written before anything is paid for.
+    pub fn new(path: &Path, root: &Path) -> Result<Self, CassetteError> {
+        let file = beside(path)
+            .map_err(|source| CassetteError::Unwritable { path: path.to_owned(), source })?;
+        let tape = Mutex::new(Recorded { calls: Vec::new(), file: Some(file) });
+        Ok(Self { path: path.to_owned(), root: root.to_owned(), tape })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the file, and tells how many calls are in it. Sorted, so that the order of the workers leaves no trace.
+    pub fn finish(&self) -> Result<usize, CassetteError> {
+        let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+        let Recorded { calls, file } = &mut *tape;
+        calls.sort();
+        let written = match file.take() {
+            Some(file) => write(file, calls, &self.path),
+            None => Err(io::Error::other("it was written before")),
+        };
+        written.map_err(|source| CassetteError::Unwritable { path: self.path.clone(), source })?;
+        Ok(calls.len())
+    }
+
+    fn note(&self, call: Call, asked: RequestDigest, outcome: &Result<Response, ProviderError>) {
+        let line = Line::new(call.clone(), asked.to_string(), outcome);
+        // What came as JSON can be written as JSON.
+        if let Ok(text) = line.text() {
+            let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
+            tape.calls.push((call, text));
+        }
+    }
+}
+
+/// An empty file in the directory of another, which is made if need be.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(dir)?;
+    if path.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".recording-");
+    // As any other file that people share, and not as a temporary one.
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder.tempfile_in(dir)
+}
+
+fn write(mut file: NamedTempFile, calls: &[(Call, String)], path: &Path) -> io::Result<()> {
+    let head = serde_json::to_string(&Head { agentv_cassette: VERSION })?;
+    let mut text = head + "\n";
+    for (_, line) in calls {
+        text.push_str(line);
+        text.push('\n');
+    }
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Asks, and has what came back written down, errors too.
+#[derive(Debug)]
+pub struct Recording {
+    target: TargetName,
+    provider: Arc<dyn Provider>,
+    recorder: Arc<Recorder>,
+}
+
+impl Recording {
+    pub fn new(target: TargetName, provider: Arc<dyn Provider>, recorder: Arc<Recorder>) -> Self {
+        Self { target, provider, recorder }
+    }
+
+    /// Looked at before the call, which may change the files.
+    fn digest(&self, request: &Request) -> RequestDigest {
+        RequestDigest::of(request, Some(&self.recorder.root))
+    }
+
+    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        // A target that is not healthy is an answer to be recorded, too.
+        self.provider.prepare(cx).await?;
+        let started = Instant::now();
+        let mut response = self.provider.invoke(request, cx).await?;
+        took(&mut response, started.elapsed());
+        Ok(response)
+    }
+
+    /// What the caller makes of the outcome. Whoever is told to stop has taken too long: a run that the user stops leaves
+    /// no cassette.
+    fn as_seen(
+        &self,
+        outcome: &Result<Response, ProviderError>,
+        cx: &CallContext,
+    ) -> Result<Response, ProviderError> {
+        if !cx.cancel.is_cancelled() {
+            return outcome.clone();
+        }
+        let who = match cx.purpose.role {
+            Role::Judge => format!("the judge `{}`", self.target),
+            Role::Candidate | Role::Proxy => "the target".to_owned(),
+        };
+        Err(ProviderError::timed_out(&who, cx.time_limit.unwrap_or(Duration::ZERO)))
+    }
+}
+
+#[async_trait]
+impl Provider for Recording {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        if request.workspace.is_some() {
+            cx.log.warn(format!(
+                "{}: not recorded, since what an agent leaves in its workspace is not on a cassette",
+                request.eval_id
+            ));
+            self.provider.prepare(cx).await?;
+            return self.provider.invoke(request, cx).await;
+        }
+        let asked = self.digest(request);
+        let outcome = self.ask(request, cx).await;
+        let call = Call::of(&self.target, request, cx);
+        self.recorder.note(call, asked, &self.as_seen(&outcome, cx));
+        outcome
+    }
+
+    fn info(&self) -> ProviderInfo {
+        self.provider.info()
+    }
+
+    fn is_free(&self) -> bool {
+        self.provider.is_free()
+    }
+
+    fn max_workers(&self) -> Option<NonZeroUsize> {
+        self.provider.max_workers()
+    }
+
+    fn batch(&self) -> Option<&dyn BatchProvider> {
+        self.provider.batch().map(|_| self as &dyn BatchProvider)
+    }
+}
+
+#[async_trait]
+impl BatchProvider for Recording {
+    /// Each answer is a call of its own. Of a batch that failed nothing is kept: its cases are asked one by one.
+    async fn invoke_batch(
+        &self,
+        requests: &[Request],
+        cx: &CallContext,
+    ) -> Result<Vec<Response>, ProviderError> {
+        let Some(door) = self.provider.batch() else {
+            return Err(ProviderError::failed("there is no batch call"));
+        };
+        self.provider.prepare(cx).await?;
+        let asked: Vec<RequestDigest> =
+            requests.iter().map(|request| self.digest(request)).collect();
+        let responses = door.invoke_batch(requests, cx).await?;
+        if responses.len() == requests.len() && !cx.cancel.is_cancelled() {
+            for ((request, asked), response) in requests.iter().zip(asked).zip(&responses) {
+                let call = Call::of(&self.target, request, cx);
+                self.recorder.note(call, asked, &Ok(response.clone()));
+            }
+        }
+        Ok(responses)
+    }
+}

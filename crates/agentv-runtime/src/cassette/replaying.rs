@@ -1,0 +1,100 @@
+//! A provider that only repeats what was recorded; there is nobody behind it.
+
+use super::call::{Call, CassetteError, Head, Line, VERSION};
+use crate::cache::RequestDigest;
+use agentv_core::{
+    CallContext, Provider, ProviderError, ProviderInfo, Request, Response, TargetName,
+};
+use async_trait::async_trait;
+use std::collections::{HashMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The calls of a cassette.
+#[derive(Debug)]
+pub struct Player {
+    path: PathBuf,
+    /// Words that name files below it are the same on every machine.
+    root: PathBuf,
+    /// A lock and not a message: answers are handed out once each, in a moment.
+    calls: Mutex<HashMap<Call, HashMap<String, Answers>>>,
+}
+
+/// What came back of the same call, where several cases of one id asked the same.
+type Answers = VecDeque<Result<Response, ProviderError>>;
+
+impl Player {
+    pub fn open(path: &Path, root: &Path) -> Result<Self, CassetteError> {
+        let own = || path.to_owned();
+        let text = fs::read_to_string(path)
+            .map_err(|source| CassetteError::Unreadable { path: own(), source })?;
+        let mut lines = text.lines().enumerate();
+        let head = lines.next().and_then(|(_, line)| serde_json::from_str::<Head>(line).ok());
+        if head.is_none_or(|head| head.agentv_cassette != VERSION) {
+            return Err(CassetteError::Foreign { path: own() });
+        }
+        let mut calls: HashMap<Call, HashMap<String, Answers>> = HashMap::new();
+        for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let line: Line = serde_json::from_str(line).map_err(|source| {
+                CassetteError::Broken { path: own(), number: index + 1, source }
+            })?;
+            let (call, asked, outcome) = line.outcome();
+            calls.entry(call).or_default().entry(asked).or_default().push_back(outcome);
+        }
+        Ok(Self { path: own(), root: root.to_owned(), calls: Mutex::new(calls) })
+    }
+
+    fn answer(&self, call: &Call, asked: RequestDigest) -> Result<Response, ProviderError> {
+        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(recorded) = calls.get_mut(call) else {
+            return Err(self.miss(call, "is not on the cassette"));
+        };
+        let Some(answers) = recorded.get_mut(&asked.to_string()) else {
+            let why = "was asked something else when it was recorded";
+            return Err(self.miss(call, why));
+        };
+        let next = answers.pop_front();
+        next.unwrap_or_else(|| Err(self.miss(call, "was asked less often when it was recorded")))
+    }
+
+    fn miss(&self, call: &Call, why: &str) -> ProviderError {
+        let path = self.path.display();
+        ProviderError::failed(format!("{call} {why}; record it with `--record {path}`"))
+    }
+}
+
+/// Asks nobody: no socket, no program, no key.
+#[derive(Debug)]
+pub struct Replaying {
+    target: TargetName,
+    info: ProviderInfo,
+    player: Arc<Player>,
+}
+
+impl Replaying {
+    pub fn new(target: TargetName, info: ProviderInfo, player: Arc<Player>) -> Self {
+        Self { target, info, player }
+    }
+}
+
+#[async_trait]
+impl Provider for Replaying {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let call = Call::of(&self.target, request, cx);
+        if request.workspace.is_some() {
+            return Err(ProviderError::failed(format!(
+                "{call} cannot be replayed: what an agent leaves in its workspace is not on a cassette"
+            )));
+        }
+        self.player.answer(&call, RequestDigest::of(request, Some(&self.player.root)))
+    }
+
+    fn info(&self) -> ProviderInfo {
+        self.info
+    }
+
+    fn is_free(&self) -> bool {
+        true
+    }
+}
