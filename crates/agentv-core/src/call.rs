@@ -217,3 +217,41 @@ impl CallContext {
         Self { purpose: Purpose { role, ask, ..self.purpose.clone() }, ..self.child() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(question: &str) -> Request {
+        Request::plain(&EvalId::from("one"), question.to_owned())
+    }
+
+    #[test]
+    fn asks_are_counted_by_evaluator_target_and_question() {
+        let (case, judge, other) =
+            (EvalId::from("one"), TargetName::from("judge"), TargetName::from("other"));
+        let call = CallContext::quiet().graded_by(&case, &EvaluatorName::from("good"));
+        let ask = |call: &CallContext, target: &TargetName, question: &str| {
+            call.child().asking(Role::Judge, target, &request(question)).purpose.ask
+        };
+        assert_eq!([ask(&call, &judge, "a"), ask(&call, &judge, "a")], [1, 2]);
+        assert_eq!([ask(&call, &judge, "b"), ask(&call, &other, "a")], [1, 1]);
+        let member = call.graded_by(&case, &EvaluatorName::from("inner"));
+        assert_eq!(ask(&member, &judge, "a"), 1);
+        assert_eq!(member.purpose.evaluator, Some(EvaluatorName::from("good/inner")));
+    }
+
+    #[test]
+    fn what_is_not_accepted_is_not_done() {
+        let done = Arc::new(AtomicUsize::new(0));
+        let acceptance = Acceptance::default();
+        let count = Arc::clone(&done);
+        acceptance.then(move || {
+            count.fetch_add(1, Ordering::SeqCst);
+        });
+        assert_eq!(done.load(Ordering::SeqCst), 0);
+        acceptance.accept();
+        acceptance.accept();
+        assert_eq!(done.load(Ordering::SeqCst), 1);
+    }
+}
