@@ -12,6 +12,8 @@ use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
 const WORKERS: &str = "8";
+/// How long a prompt of these cases is for an agent. The stand-in reads it byte by byte, as shells do.
+const PROMPT_BYTES: &str = "200";
 
 /// What is measured, and on what.
 #[derive(Debug)]
@@ -177,7 +179,7 @@ fn agents(bench: &Bench) -> Result<Row> {
     let (count, program) = (SOME.to_string(), bench.inputs.path(CLAUDE));
     let mut subjects = [
         bench.eval(&format!("{SOME}.jsonl"), "claude", "from-claude.jsonl"),
-        bench.floor(&["feed", &count, WORKERS, &program.to_string_lossy()]),
+        bench.floor(&["feed", &count, WORKERS, &program.to_string_lossy(), PROMPT_BYTES]),
     ];
     in_turns(bench.rounds, &mut subjects)?;
     bench.must_have_written("from-claude.jsonl", SOME)?;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const USAGE: &str = "\
-floor yaml-events FILE | parse-write IN OUT | spawn COUNT THREADS COMMAND | feed COUNT THREADS PROGRAM
+floor yaml-events FILE | parse-write IN OUT | spawn COUNT THREADS COMMAND | feed COUNT THREADS PROGRAM BYTES
     | serve MILLISECONDS | ask ADDRESS COUNT THREADS";
 
 fn main() -> Result<()> {
@@ -22,7 +22,9 @@ fn main() -> Result<()> {
         ["yaml-events", file] => yaml_events(file),
         ["parse-write", input, output] => parse_write(input, output),
         ["spawn", count, threads, command] => spawn(count.parse()?, threads.parse()?, command),
-        ["feed", count, threads, program] => feed(count.parse()?, threads.parse()?, program),
+        ["feed", count, threads, program, bytes] => {
+            feed(count.parse()?, threads.parse()?, program, bytes.parse()?)
+        }
         ["serve", milliseconds] => serve(Duration::from_millis(milliseconds.parse()?)),
         ["ask", address, count, threads] => ask(address, count.parse()?, threads.parse()?),
         _ => bail!("{USAGE}"),
@@ -91,16 +93,17 @@ fn spawn(count: usize, threads: usize, command: &str) -> Result<()> {
     on_threads(threads, work)
 }
 
-/// Starts a program again and again on some threads, gives it a line to read and reads what it prints.
-fn feed(count: usize, threads: usize, program: &str) -> Result<()> {
+/// Starts a program again and again on some threads, gives it something to read and reads what it prints.
+fn feed(count: usize, threads: usize, program: &str, bytes: usize) -> Result<()> {
     let next = AtomicUsize::new(0);
+    let question = vec![b'x'; bytes];
     let work = || -> Result<()> {
         while next.fetch_add(1, Ordering::Relaxed) < count {
             #[expect(clippy::disallowed_methods, reason = "the bare way is what is measured here")]
             let mut command = Command::new(program);
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let mut child = command.spawn()?;
-            child.stdin.take().context("a pipe")?.write_all(b"a question\n")?;
+            child.stdin.take().context("a pipe")?.write_all(&question)?;
             let output = child.wait_with_output()?;
             if output.stdout.is_empty() {
                 bail!("{}", String::from_utf8_lossy(&output.stderr));

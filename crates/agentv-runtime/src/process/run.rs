@@ -24,8 +24,10 @@ const REAP_LIMIT: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How often a watcher is asked whether the program's work is done.
 const ASK_EVERY: Duration = Duration::from_millis(100);
-/// What is read at once: as much as a pipe holds.
+/// What is read at once, if there is much: as much as a pipe holds. Most programs say little, and so large a piece of memory
+/// is not cheap to take and give back.
 const READ_SIZE: usize = 64 * 1024;
+const FIRST_READ_SIZE: usize = 4 * 1024;
 
 /// Why a program did not come to its own end.
 #[derive(Debug, thiserror::Error)]
@@ -379,10 +381,12 @@ impl<P: AsyncRead + Unpin> Drain<P> {
     }
 
     async fn pump(&mut self) {
-        let mut buffer = Vec::new();
+        let mut buffer = Vec::with_capacity(FIRST_READ_SIZE);
         while let Some(pipe) = &mut self.pipe {
+            if buffer.len() == buffer.capacity() {
+                buffer.reserve(READ_SIZE);
+            }
             buffer.clear();
-            buffer.reserve(READ_SIZE);
             match pipe.read_buf(&mut buffer).await {
                 Ok(count) if count > 0 => {
                     self.capture.push(&buffer);

@@ -36,7 +36,6 @@ pub(super) struct StreamLog {
 
 impl StreamLog {
     pub(super) fn open(dir: &Path, entry: LogEntry<'_>) -> io::Result<Self> {
-        std::fs::create_dir_all(dir)?;
         let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or_default();
         let started = format!("{now:.3}");
         let attempt = entry.attempt + 1;
@@ -49,12 +48,17 @@ impl StreamLog {
             eight_hex_digits()?
         );
         let path = dir.join(name);
-        let mut file = File::options().write(true).create_new(true).open(&path)?;
-        write!(
-            file,
+        let mut file = create(&path).or_else(|error| match error.kind() {
+            // Only the first call finds no directory.
+            io::ErrorKind::NotFound => std::fs::create_dir_all(dir).and_then(|()| create(&path)),
+            _ => Err(error),
+        })?;
+        let header = format!(
             "# {} stream log\n# target: {}\n# eval: {}\n# attempt: {attempt}\n# started: {started}\n\n",
             entry.title, entry.target, entry.eval_id,
-        )?;
+        );
+        // At once: a file writes every piece by itself.
+        file.write_all(header.as_bytes())?;
         Ok(Self {
             file,
             path,
@@ -98,6 +102,10 @@ impl StreamLog {
             LogFormat::Json => number::to_string_pretty(event).unwrap_or_default(),
         }
     }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).open(path)
 }
 
 /// Keeps the logs of cases apart that begin in the same millisecond.

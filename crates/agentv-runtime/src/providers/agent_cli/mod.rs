@@ -31,7 +31,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use stream::Listener;
 use tempfile::TempDir;
 
@@ -55,6 +55,8 @@ pub trait Client: fmt::Debug + Clone + JsonSchema + Send + Sync + 'static {
     const LOG_VARIABLES: Option<LogVariables>;
     /// Variables that it must not inherit.
     const UNSET: &'static [&'static str] = &[];
+    /// Whether it finds its prompt as `prompt.md` in a directory of its own, too.
+    const KEEPS_PROMPT: bool = false;
 
     type Reader: Reader;
 
@@ -122,6 +124,8 @@ pub struct AgentCli<C> {
     client: C,
     settings: CommonSettings,
     deps: Deps,
+    /// The program, once it was found.
+    program: OnceLock<Vec<OsString>>,
 }
 
 impl<C: Client> FromSettings for AgentCli<C> {
@@ -140,7 +144,12 @@ impl<C: Client> FromSettings for AgentCli<C> {
     }
 
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {
-        Self { client: settings.client, settings: settings.common, deps: deps.clone() }
+        Self {
+            client: settings.client,
+            settings: settings.common,
+            deps: deps.clone(),
+            program: OnceLock::new(),
+        }
     }
 }
 
@@ -149,7 +158,9 @@ impl<C: Client> Provider for AgentCli<C> {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let place = self.place(request)?;
         let call = self.client.call(&Ask { request, settings: &self.settings, cwd: place.path() });
-        place.keep_prompt(&call);
+        if C::KEEPS_PROMPT {
+            place.keep_prompt(&call);
+        }
         let log = self.open_log(request, cx);
         let log_file = log.as_ref().map(|log| log.path().to_owned());
         let listener = Arc::new(Listener::<C::Reader>::new(log));
@@ -187,8 +198,16 @@ impl<C: Client> Provider for AgentCli<C> {
 }
 
 impl<C: Client> AgentCli<C> {
-    /// The program with the arguments that its setting brings along, as in `node agent.js`.
-    fn program(&self) -> Result<Vec<OsString>, ProviderError> {
+    /// The program with the arguments that its setting brings along, as in `node agent.js`. It is looked for until it is
+    /// found.
+    fn program(&self) -> Result<&[OsString], ProviderError> {
+        match self.program.get() {
+            Some(program) => Ok(program),
+            None => self.look_for_program().map(|program| &**self.program.get_or_init(|| program)),
+        }
+    }
+
+    fn look_for_program(&self) -> Result<Vec<OsString>, ProviderError> {
         let setting = &self.settings.executable;
         let whole = self.find(setting);
         let error = match whole {
@@ -251,7 +270,7 @@ impl<C: Client> AgentCli<C> {
     }
 
     fn command(&self, call: Call, cwd: &Path) -> Result<Command, ProviderError> {
-        let mut argv = self.program()?;
+        let mut argv = self.program()?.to_vec();
         argv.extend(call.args.into_iter().map(OsString::from));
         let added = self.deps.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
         Ok(Command {
@@ -274,6 +293,17 @@ enum Place {
     Own(TempDir),
 }
 
+impl Drop for Place {
+    /// Mostly it is empty, and then there is no need to look inside.
+    fn drop(&mut self) {
+        if let Self::Own(dir) = self
+            && std::fs::remove_dir(dir.path()).is_ok()
+        {
+            dir.disable_cleanup(true);
+        }
+    }
+}
+
 impl Place {
     fn path(&self) -> &Path {
         match self {
@@ -282,7 +312,7 @@ impl Place {
         }
     }
 
-    /// In a directory of its own an agent finds its prompt as a file too, as in 2.x. It is no loss if that fails.
+    /// As in 2.x. It is no loss if that fails.
     fn keep_prompt(&self, call: &Call) {
         if let (Self::Own(dir), Some(prompt)) = (self, &call.stdin) {
             let _ = std::fs::write(dir.path().join("prompt.md"), prompt);

@@ -51,6 +51,7 @@ impl Client for CodexSettings {
     const EXECUTABLE: &'static str = "codex";
     // On a SIGTERM it leaves what its tools have started.
     const GENTLE: Gentle = Gentle::Interrupt;
+    const KEEPS_PROMPT: bool = true;
     const LOG_VARIABLES: Option<LogVariables> =
         Some(LogVariables { switch: env::CODEX_STREAM_LOGS, format: env::CODEX_LOG_FORMAT });
 
