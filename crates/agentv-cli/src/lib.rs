@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod figures;
 mod settings;
 mod terminal;
 

@@ -1,6 +1,7 @@
 //! `agentv cache`: a look at the answers that are kept, and a broom.
 
 use crate::args::{CacheCommand, ReportFormat};
+use crate::figures::size;
 use crate::settings::Surroundings;
 use crate::terminal::{self, Screen};
 use agentv_runtime::cache::{Stats, Store};
@@ -54,15 +55,4 @@ fn clear(store: &Store, older_than: Option<u32>) -> io::Result<()> {
 /// In UTC, to the second.
 fn day(time: SystemTime) -> String {
     jiff::Timestamp::try_from(time).map(|time| format!("{time:.0}")).unwrap_or_default()
-}
-
-/// As people say it.
-#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
-        _ => format!("{:.1} GB", bytes as f64 / 1e9),
-    }
 }

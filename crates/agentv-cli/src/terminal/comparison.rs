@@ -1,9 +1,9 @@
 //! A comparison for people: the cases, what they come to, and what that means.
 
 use super::Screen;
-use super::figures::{count, p_value, percent, signed};
 use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
 use super::table::{Cell, Side, Table};
+use crate::figures::{count, p_value, percent, signed};
 use agentv_wire::comparison::{
     CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, PairOutcome, PairedTest,
     Statistics,

@@ -2,7 +2,6 @@
 
 mod comparison;
 mod diagnostics;
-mod figures;
 mod markdown;
 mod progress;
 mod resumed;

@@ -1,6 +1,7 @@
 //! Runs of earlier, as tables for people.
 
 use super::screen::Screen;
+use crate::figures;
 use agentv_runtime::folder::State;
 use agentv_wire::RunInfo;
 
@@ -28,9 +29,7 @@ fn row((info, state): &(RunInfo, State)) -> [String; 7] {
         format!("{done}/{}", info.cases),
         number(|totals| totals.passed.to_string()),
         number(|totals| totals.errors.to_string()),
-        number(|totals| {
-            totals.mean_score.map_or_else(|| "-".to_owned(), |mean| format!("{mean:.3}"))
-        }),
+        number(|totals| totals.mean_score.map_or_else(|| "-".to_owned(), figures::score)),
         files(info),
     ]
 }
@@ -78,6 +77,6 @@ pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &
     say("Records", &format!("{} of {}", totals.recorded, info.cases));
     say("Status", &format!("{} pass, {} errors", totals.passed, totals.errors));
     if let Some(mean) = totals.mean_score {
-        say("Mean", &format!("{mean:.3}"));
+        say("Mean", &figures::score(mean));
     }
 }

@@ -1,6 +1,7 @@
 //! The numbers at the end of a run. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
+use crate::figures::score;
 use agentv_runtime::run::{Placed, Tally};
 
 const RULE: &str = "==================================================";
@@ -68,23 +69,23 @@ fn statistics(scores: &[f64], screen: &mut Screen) {
     } else {
         sorted[count / 2]
     };
-    screen.line(format!("Mean score: {mean:.3}"));
-    screen.line(format!("Median score: {median:.3}"));
-    screen.line(format!("Min score: {:.3}", sorted[0]));
-    screen.line(format!("Max score: {:.3}", sorted[count - 1]));
+    screen.line(format!("Mean score: {}", score(mean)));
+    screen.line(format!("Median score: {}", score(median)));
+    screen.line(format!("Min score: {}", score(sorted[0])));
+    screen.line(format!("Max score: {}", score(sorted[count - 1])));
     if count > 1 {
         let variance =
-            scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
-        screen.line(format!("Std deviation: {:.3}", variance.sqrt()));
+            scores.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
+        screen.line(format!("Std deviation: {}", score(variance.sqrt())));
     }
 }
 
 fn histogram(scores: &[f64], screen: &mut Screen) {
     let edges = [0.2, 0.4, 0.6, 0.8];
     let mut bins = [0_usize; 5];
-    for score in scores {
+    for value in scores {
         // As in 2.x, a bin's upper edge has a little slack: 0.6 counts below it, and so does 0.6000000000000001.
-        let bin = edges.iter().position(|edge| *score < edge + 1e-9).unwrap_or(4);
+        let bin = edges.iter().position(|edge| *value < edge + 1e-9).unwrap_or(4);
         bins[bin] += 1;
     }
     screen.line("Score distribution:");
@@ -96,7 +97,7 @@ fn histogram(scores: &[f64], screen: &mut Screen) {
 fn extremes(title: &str, cases: &[Placed], screen: &mut Screen) {
     screen.line(title);
     for (place, case) in cases.iter().enumerate() {
-        screen.line(format!("  {}. {}: {:.3}", place + 1, case.eval_id, case.score));
+        screen.line(format!("  {}. {}: {}", place + 1, case.eval_id, score(case.score)));
     }
 }
 
@@ -126,9 +127,8 @@ fn targets(tally: &Tally, screen: &mut Screen) {
     let width = tally.targets.keys().map(|name| name.chars().count()).max().unwrap_or(0);
     for (name, target) in &tally.targets {
         let (mean, passed, cases, errors) =
-            (target.mean(), target.passed, target.cases, target.errors);
-        screen.line(format!(
-            "  {name:<width$}  mean {mean:.3}  pass {passed}/{cases}  errors {errors}"
-        ));
+            (score(target.mean()), target.passed, target.cases, target.errors);
+        screen
+            .line(format!("  {name:<width$}  mean {mean}  pass {passed}/{cases}  errors {errors}"));
     }
 }

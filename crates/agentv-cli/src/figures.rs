@@ -1,0 +1,128 @@
+//! How numbers, durations, sizes and money are written for people: on the screen and in reports alike.
+
+use std::time::Duration;
+
+/// With its sign; what rounds to zero is `+0`, never `-0`.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:+.decimals$}");
+    let is_zero = text.bytes().all(|byte| !byte.is_ascii_digit() || byte == b'0');
+    if is_zero { text.replacen('-', "+", 1) } else { text }
+}
+
+/// Small p-values are not told exactly, since nobody can mean it.
+pub(crate) fn p_value(value: f64) -> String {
+    if value < 0.001 { "<0.001".to_owned() } else { format!("{value:.3}") }
+}
+
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// `1 win`, `2 wins`.
+pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// A score, or a mean of scores.
+pub(crate) fn score(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// `850 ms`, `3.2 s`, `2 min 05 s`, `1 h 02 min`: three figures are enough for anybody.
+#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
+pub(crate) fn duration(time: Duration) -> String {
+    let (millis, seconds) = (time.as_millis(), time.as_secs());
+    match seconds {
+        0 => format!("{millis} ms"),
+        // Not `60.0 s`: what would round to a minute is one.
+        1..60 if millis < 59_950 => format!("{:.1} s", time.as_secs_f64()),
+        1..60 => "1 min 00 s".to_owned(),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+/// American dollars: cents from a dollar up, and below it as many digits as say something.
+#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
+pub(crate) fn money(dollars: f64) -> String {
+    if dollars == 0.0 || dollars.abs() >= 1.0 {
+        format!("${dollars:.2}")
+    } else if dollars.abs() >= 0.000_1 {
+        format!("${dollars:.4}")
+    } else {
+        format!("${dollars:.6}")
+    }
+}
+
+/// `950`, `12.3k`, `1.2M`: for tokens.
+#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
+pub(crate) fn amount(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..999_950 => format!("{:.1}k", number as f64 / 1e3),
+        999_950..999_950_000 => format!("{:.1}M", number as f64 / 1e6),
+        _ => format!("{:.1}G", number as f64 / 1e9),
+    }
+}
+
+/// Bytes, as people say it.
+#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_has_one_sign() {
+        assert_eq!(signed(-0.000_1, 3), "+0.000");
+        assert_eq!(signed(0.0, 2), "+0.00");
+        assert_eq!(signed(-0.05, 2), "-0.05");
+        assert_eq!(signed(0.126, 2), "+0.13");
+    }
+
+    #[test]
+    fn tiny_p_values_are_not_told_exactly() {
+        assert_eq!(p_value(0.000_999), "<0.001");
+        assert_eq!(p_value(0.039_062_5), "0.039");
+        assert_eq!(p_value(1.0), "1.000");
+    }
+
+    #[test]
+    fn durations_have_three_figures_at_most() {
+        let check = |millis, expected: &str| {
+            assert_eq!(duration(Duration::from_millis(millis)), expected);
+        };
+        check(0, "0 ms");
+        check(999, "999 ms");
+        check(1_000, "1.0 s");
+        check(59_940, "59.9 s");
+        check(59_960, "1 min 00 s");
+        check(125_400, "2 min 05 s");
+        check(3_720_000, "1 h 02 min");
+    }
+
+    #[test]
+    fn money_shows_what_it_costs() {
+        assert_eq!(money(0.0), "$0.00");
+        assert_eq!(money(12.345), "$12.35");
+        assert_eq!(money(0.0042), "$0.0042");
+        assert_eq!(money(0.000_012), "$0.000012");
+    }
+
+    #[test]
+    fn amounts_are_short() {
+        assert_eq!(amount(999), "999");
+        assert_eq!(amount(12_345), "12.3k");
+        assert_eq!(amount(999_960), "1.0M");
+        assert_eq!(amount(2_500_000_000), "2.5G");
+    }
+}
