@@ -29,13 +29,14 @@ impl Reporter for Progress {
             }
             RunEvent::Finished(finished) => {
                 self.done += 1;
-                let (id, target) = (&finished.record.eval_id, &finished.target);
+                let (id, target) = (&finished.eval_id, &finished.label);
                 let (done, total) = (self.done, self.total);
-                self.screen.line(match &finished.record.error {
+                self.screen.line(match &finished.error {
                     None => format!("{done}/{total}   ✅ {id} | {target}"),
                     Some(error) => format!("{done}/{total}   ❌ {id} | {target}: {error}"),
                 });
             }
+            RunEvent::Stopping => {}
             RunEvent::Log { level: LogLevel::Verbose, text } => self.screen.line(text),
             RunEvent::Log { level: LogLevel::Warning, text } => {
                 self.screen.show();

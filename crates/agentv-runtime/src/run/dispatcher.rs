@@ -215,11 +215,11 @@ impl Desk {
         let kept = self.outputs.commit();
         self.note_error(kept);
         if self.error.is_none() {
-            for Told { event, .. } in told.iter() {
+            for Told { event, .. } in told.drain(..) {
+                self.reporter.event(&event);
                 if let RunEvent::Finished(finished) = event {
-                    self.tally.add(finished);
+                    self.tally.add(*finished);
                 }
-                self.reporter.event(event);
             }
         }
         told.clear();
@@ -234,6 +234,7 @@ impl Desk {
             self.force.cancel();
         }
         self.cancel.cancel();
+        self.reporter.event(&RunEvent::Stopping);
         let synced = self.outputs.commit().and_then(|()| self.outputs.sync());
         self.note_error(synced);
     }

@@ -21,7 +21,7 @@ pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;
 pub use resume::{ResumeError, Resumed, resume};
-pub use tally::{Placed, Tally, TargetTally};
+pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
 
 use std::time::Duration;
 

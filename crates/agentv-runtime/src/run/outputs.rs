@@ -126,12 +126,15 @@ pub(super) struct Told {
 }
 
 impl Told {
+    /// Renders the record and lets go of all that no display needs.
     pub(super) fn finished(
-        finished: Finished,
+        record: ResultRecord,
+        (position, label): (usize, Arc<str>),
         case: (&EvalCase, &TargetName),
         rendering: &Rendering,
     ) -> Self {
-        let rendered = rendering.of(&finished.record, case);
+        let rendered = rendering.of(&record, case);
+        let finished = Finished::new(position, label, record);
         Self { event: RunEvent::Finished(Box::new(finished)), rendered: Some(rendered) }
     }
 }

@@ -9,7 +9,6 @@ use super::limit::Limit;
 use super::outputs::{Rendering, Told};
 use crate::folder::{Journal, KeptAnswer};
 use crate::load::{Cases, Pulled, SourceError};
-use agentv_core::event::Finished;
 use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, RunEvent, prompt};
 use agentv_wire::ResultRecord;
@@ -152,8 +151,8 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
         let Some(record) = guarded(&lane, &case, answered, &shared).await else { return };
         shared.limit.look(&record);
         let position = lane.first_position + case.ordinal;
-        let finished = Finished { position, target, record };
-        let finished = Told::finished(finished, (&case, &lane.target.name), &shared.rendering);
+        let case = (&*case, &lane.target.name);
+        let finished = Told::finished(record, (position, target), case, &shared.rendering);
         if shared.events.send(finished).await.is_err() {
             return;
         }

@@ -59,7 +59,7 @@ pub fn resume(
     resumed.lost_workspaces = past.lost_workspaces;
     let tally = &mut resumed.tally;
     resumed.rewritten = past.settle(folder, |record, position, target| {
-        tally.add(&Finished { position, target: Arc::clone(target), record });
+        tally.add(Finished::new(position, Arc::clone(target), record));
     })?;
     Ok(resumed)
 }
