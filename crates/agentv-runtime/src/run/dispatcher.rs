@@ -183,18 +183,18 @@ impl Desk {
                         self.reporter.pause();
                     }
                 }
-                // Before the inbox, which may never be empty.
+                // These two before the inbox, which may never be empty.
                 _ = ticks.tick() => {
                     let synced = self.outputs.sync_paid();
                     self.note_error(synced);
                 }
+                () = interrupts.next() => self.stop(),
                 count = self.inbox.recv_many(&mut told, INBOX) => {
                     if count == 0 {
                         break;
                     }
                     self.take(&mut told);
                 }
-                () = interrupts.next() => self.stop(),
             }
         }
         let closed = self.outputs.commit().and_then(|()| self.outputs.sync_last());
