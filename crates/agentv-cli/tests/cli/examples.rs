@@ -18,15 +18,19 @@ fn examples() -> Vec<PathBuf> {
     all
 }
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
+        // What builds and earlier runs have left is no part of an example.
+        if ["node_modules", ".agentv"].iter().any(|left| path.ends_with(left)) {
+            continue;
+        }
         if path.is_dir() {
             copy(&path, &target);
         } else {
@@ -35,21 +39,26 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The eval files of an example: `*.eval.yaml` and datasets.
-fn suites(dir: &Path) -> Vec<String> {
-    let names =
-        fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter(|name| name.contains(".eval.") || name.contains(".jsonl")).collect()
+/// What `agentv eval` is given: the eval files of an example, which are `*.eval.yaml` and datasets, and its cassette.
+fn arguments(dir: &Path) -> Vec<String> {
+    let mut arguments = ["eval", "--out", "out.jsonl"].map(str::to_owned).to_vec();
+    for entry in fs::read_dir(dir).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".cassette.jsonl") {
+            arguments.extend(["--replay".to_owned(), name]);
+        } else if name.contains(".eval.") || name.contains(".jsonl") {
+            arguments.push(name);
+        }
+    }
+    arguments
 }
 
-/// What an example gave, by case.
-fn results(cx: &TestContext, suites: &[String]) -> Value {
-    let args =
-        ["eval", "--out", "out.jsonl"].map(str::to_owned).into_iter().chain(suites.iter().cloned());
+/// What an example gave, by case: of each record what `expected` names, so that an example may promise its misses, too.
+fn results(cx: &TestContext, arguments: &[String], expected: &Value) -> Value {
     let model = model();
     // As if the Python SDK were installed.
     let ran = cx
-        .agentv(args)
+        .agentv(arguments)
         .env("MODEL_URL", model.url())
         .env("MODEL", "llama3.2")
         .env("CLAUDE_EXECUTABLE", "./stand-in.sh")
@@ -58,12 +67,16 @@ fn results(cx: &TestContext, suites: &[String]) -> Value {
         .env("PYTHONPATH", repository().join("packages/python"))
         .run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
-    let one = |record: Value| (record["eval_id"].as_str().unwrap().to_owned(), outcome(&record));
+    let one = |record: Value| {
+        let id = record["eval_id"].as_str().unwrap().to_owned();
+        let outcome = outcome(&record, &expected[&id]);
+        (id, outcome)
+    };
     Value::Object(ran.records().into_iter().map(one).collect())
 }
 
 /// What examples with a real model talk to: a judge where it is asked for a verdict, else a shop.
-fn model() -> FakeLlm {
+pub(crate) fn model() -> FakeLlm {
     FakeLlm::start(|asked| {
         let is_judge = asked.body.to_string().contains("single JSON object");
         let verdict = r#"{"score": 1, "hits": ["names the 30 days"], "reasoning": "Polite."}"#;
@@ -72,8 +85,12 @@ fn model() -> FakeLlm {
     })
 }
 
-fn outcome(record: &Value) -> Value {
-    json!({ "score": record["score"], "status": record["status"] })
+fn outcome(record: &Value, expected: &Value) -> Value {
+    let mut outcome = json!({ "score": record["score"], "status": record["status"] });
+    for key in expected.as_object().into_iter().flat_map(|expected| expected.keys()) {
+        outcome[key] = record[key].clone();
+    }
+    outcome
 }
 
 #[test]
@@ -83,7 +100,8 @@ fn every_example_gives_what_it_promises() {
         copy(&example, cx.dir());
         let text = fs::read_to_string(example.join("expected.json")).unwrap_or_default();
         let expected: Value = serde_json::from_str(&text).unwrap_or_default();
-        assert_eq!(results(&cx, &suites(&example)), expected, "{}", example.display());
+        let found = results(&cx, &arguments(&example), &expected);
+        assert_eq!(found, expected, "{}", example.display());
         assert!(example.join("README.md").is_file(), "{} has no README.md", example.display());
     }
 }
