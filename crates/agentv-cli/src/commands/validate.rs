@@ -18,7 +18,7 @@ struct Checked {
 
 impl Checked {
     fn is_valid(&self, strict: bool) -> bool {
-        self.report.notes.iter().all(|note| !strict && !note.is_error())
+        self.report.notes.iter().all(|note| !note.is_error() && !(strict && note.is_warning()))
     }
 }
 

@@ -22,7 +22,11 @@ pub(crate) fn show_notes(report: &Report, working_dir: &Path) {
 }
 
 fn group<'n>(note: &'n Note, working_dir: &Path) -> Group<'n> {
-    let level = if note.cost == Cost::Nothing { Level::WARNING } else { Level::ERROR };
+    let level = match note.cost {
+        Cost::Info => Level::NOTE,
+        Cost::Nothing => Level::WARNING,
+        Cost::Evaluator | Cost::Case | Cost::Command => Level::ERROR,
+    };
     let path = shown(&note.place.path, working_dir);
     let title = level.primary_title(note.message.as_str()).id(note.code);
     let group = if note.place.line == 0 {

@@ -20,6 +20,7 @@ mod judge_test;
 mod judges;
 mod lifecycle;
 mod merge;
+mod moved;
 mod pasted;
 mod real_clients;
 mod resume;

@@ -25,6 +25,8 @@ pub struct Note {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
+    /// Worth knowing, and nothing is wrong: not even a warning.
+    Info,
     /// A warning: the run goes on with what is there.
     Nothing,
     /// This evaluator cannot be used.
@@ -55,6 +57,10 @@ impl Note {
     #[must_use = "a note is kept by the list it came from"]
     pub fn is_error(&self) -> bool {
         self.cost > Cost::Nothing
+    }
+
+    pub fn is_warning(&self) -> bool {
+        self.cost == Cost::Nothing
     }
 
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
@@ -91,6 +97,7 @@ pub struct Mark {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Count {
+    infos: usize,
     warnings: usize,
     errors: usize,
     dropped: Dropped,
@@ -154,6 +161,16 @@ impl Notes {
         self.push(code, at, message.into(), Cost::Nothing)
     }
 
+    /// Something is as it should be, and yet somebody may wonder.
+    pub fn info(
+        &mut self,
+        code: &'static str,
+        at: Option<Span>,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        self.push(code, at, message.into(), Cost::Info)
+    }
+
     fn push(
         &mut self,
         code: &'static str,
@@ -163,11 +180,13 @@ impl Notes {
     ) -> &mut Note {
         self.count_spare();
         let count = match cost {
+            Cost::Info => &mut self.count.infos,
             Cost::Nothing => &mut self.count.warnings,
             _ => &mut self.count.errors,
         };
         *count += 1;
-        let is_kept = *count <= KEPT;
+        // There are only a few of what is worth knowing.
+        let is_kept = *count <= KEPT || cost == Cost::Info;
         let place = Place {
             path: Arc::clone(&self.path),
             line: 0,
@@ -261,8 +280,9 @@ impl Notes {
         self.secret_variables.append(&mut other.secret_variables);
         let (held, taken): (Vec<Note>, Vec<Note>) = other.list.into_iter().partition(hold_back);
         let errors = taken.iter().filter(|note| note.is_error()).count();
+        let warnings = taken.iter().filter(|note| note.is_warning()).count();
         self.count.errors += errors + other.count.dropped.errors;
-        self.count.warnings += taken.len() - errors + other.count.dropped.warnings;
+        self.count.warnings += warnings + other.count.dropped.warnings;
         self.count.dropped += other.count.dropped;
         self.list.extend(taken);
         held

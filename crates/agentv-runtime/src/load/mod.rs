@@ -19,6 +19,7 @@ mod guidelines;
 mod json;
 mod jsonl;
 mod messages;
+mod moved;
 mod ordinals;
 mod rubrics;
 mod scope;
@@ -92,7 +93,7 @@ impl Report {
     }
 
     pub fn warnings(&self) -> impl Iterator<Item = &Note> {
-        self.notes.iter().filter(|note| !note.is_error())
+        self.notes.iter().filter(|note| note.is_warning())
     }
 }
 

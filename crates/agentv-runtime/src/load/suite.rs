@@ -4,8 +4,8 @@ use super::files::Files;
 use super::guidelines::Guidelines;
 use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
-use super::{Loader, Report, case, dotenv, jsonl, split, yaml};
-use crate::config::{Env, FileSearch, Node, Notes, Span};
+use super::{Loader, Report, case, dotenv, jsonl, moved, split, yaml};
+use crate::config::{Env, FileSearch, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use agentv_core::{EvalCase, Suite, TargetName};
 use std::collections::{BTreeMap, HashMap};
@@ -19,10 +19,19 @@ pub struct LoadedSuite {
     /// The target that the file asks for.
     pub target: Option<TargetName>,
     pub cases: CaseSource,
+    /// Whether the file says that it was written for AgentV 2.x.
+    pub is_of_2: bool,
     /// The environment of this file: the process's over its `.env` files.
     pub env: Env,
     /// The `.env` files that were read.
     pub env_files: Vec<PathBuf>,
+}
+
+impl LoadedSuite {
+    /// What a file of 2.x is told if nobody says how many of its cases run at a time.
+    pub fn note_on_workers(&self) -> Vec<Note> {
+        if self.is_of_2 { moved::workers(&self.suite.file) } else { Vec::new() }
+    }
 }
 
 impl Loader {
@@ -42,10 +51,11 @@ impl Loader {
         let loaded = if is_jsonl(path) { desk.jsonl(&mut notes) } else { desk.yaml(&mut notes) };
         report.notes.extend(guideline_notes);
         report.add(notes);
-        let loaded = loaded.map(|Parsed { suite, target, cases }| LoadedSuite {
+        let loaded = loaded.map(|Parsed { suite, target, cases, is_of_2 }| LoadedSuite {
             suite,
             target: target.map(TargetName::from),
             cases,
+            is_of_2,
             env,
             env_files,
         });
@@ -61,6 +71,7 @@ struct Parsed {
     suite: Arc<Suite>,
     target: Option<String>,
     cases: CaseSource,
+    is_of_2: bool,
 }
 
 /// What it takes to read one file.
@@ -137,12 +148,16 @@ impl Desk<'_> {
         scope.share_evaluators(read.evaluators, notes);
         let Listed { cases, total } = cases(&root, &scope, notes)?;
         note_default_guidelines(&cases, &scope, notes);
+        let is_of_2 = moved::is_of_2(&root);
+        if is_of_2 {
+            moved::look_at_suite(&root, notes);
+        }
         let mut by_target = BTreeMap::new();
         for case in &cases {
             *by_target.entry(case.target.clone()).or_default() += 1;
         }
         let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total };
-        Some(Parsed { suite: scope.suite, target, cases })
+        Some(Parsed { suite: scope.suite, target, cases, is_of_2 })
     }
 
     fn jsonl(&self, notes: &mut Notes) -> Option<Parsed> {
@@ -157,7 +172,7 @@ impl Desk<'_> {
         let (scope, target) = self.beside(notes);
         let suite = Arc::clone(&scope.suite);
         match jsonl::check(data, scope, notes) {
-            Ok(cases) => Some(Parsed { suite, target, cases }),
+            Ok(cases) => Some(Parsed { suite, target, cases, is_of_2: false }),
             Err(error) => {
                 notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));
                 None

@@ -52,7 +52,7 @@ pub const GONE: &[(&str, &str, &str)] = &[(
     "pi-agent-sdk",
     "needs the JS SDK of pi, which AgentV does not run",
     "use `provider: pi-coding-agent` with the same `pi_provider` and `model`, or ask the model itself with \
-     `provider: anthropic`",
+     `provider: anthropic`; see docs/guide/moving-from-2.x.md#providers",
 )];
 
 /// How one kind of provider is named, documented and built.

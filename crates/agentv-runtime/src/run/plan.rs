@@ -63,6 +63,9 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
             };
             plan.total += cases;
             let workers = workers(&name, &target, &book, choice, &mut plan.notes);
+            if cases > 1 && !target.batching && is_undecided(&target, &book, choice) {
+                plan.notes.extend(suite.note_on_workers());
+            }
             let pool = pools.entry(name.clone()).or_insert_with(|| {
                 order.push(name.clone());
                 Pool { lanes: Vec::new(), workers }
@@ -108,6 +111,13 @@ fn workers(
         own.finish().0.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>(),
     );
     most
+}
+
+/// Whether nobody says how many cases of a target run at a time, though there could be several.
+fn is_undecided(target: &LaneTarget, book: &TargetBook, choice: &Choice) -> bool {
+    let decided = book.file.find(target.name.as_str()).is_some_and(|spec| spec.workers.is_some());
+    let could = target.provider.max_workers().is_none_or(|most| most > NonZeroUsize::MIN);
+    could && !decided && choice.workers.is_none() && choice.dry_run.is_none()
 }
 
 /// Which targets answer which cases of a suite.

@@ -4,7 +4,7 @@ use super::{Refusal, memory};
 use crate::settings::{EvalSettings, Surroundings};
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::TargetName;
-use agentv_runtime::config::{Cost, Notes};
+use agentv_runtime::config::{Cost, Note, Notes};
 use agentv_runtime::load::{ChangedError, LoadedSuite, Loader, Report, Selection, changed_since};
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
@@ -66,10 +66,12 @@ pub(super) fn prepare(
     };
     let plan = plan(suites.into_iter().map(Arc::new).zip(books).collect(), &settings.choice);
     report.notes.extend(plan.notes.iter().cloned());
-    // Each file brings its own look at a shared targets file.
-    let mut seen = Vec::new();
+    // Each file brings its own look at a shared targets file; and what is only worth knowing is said once.
+    let mut seen: Vec<Note> = Vec::new();
     report.notes.retain(|note| {
-        !seen.contains(note) && {
+        let is_known =
+            |old: &Note| old == note || (note.cost == Cost::Info && old.code == note.code);
+        !seen.iter().any(is_known) && {
             seen.push(note.clone());
             true
         }
@@ -84,7 +86,8 @@ pub(super) fn prepare(
         );
         return Ok(None);
     }
-    let warnings = report.notes.len() + report.dropped.total();
+    let odd = report.notes.iter().filter(|note| note.cost > Cost::Info).count();
+    let warnings = odd + report.dropped.total();
     Ok(Some(Prepared { plan, warnings, selected }))
 }
 
@@ -119,7 +122,7 @@ fn selection(
 /// Whether the notes are too much to go on with.
 fn stops(report: &Report, settings: &EvalSettings) -> bool {
     let tolerated = match (settings.strict, settings.skip_invalid) {
-        (true, _) => None,
+        (true, _) => Some(Cost::Info),
         (false, true) => Some(Cost::Case),
         (false, false) => Some(Cost::Nothing),
     };
