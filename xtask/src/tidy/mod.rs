@@ -2,6 +2,7 @@
 
 mod code;
 mod layers;
+mod links;
 mod text;
 
 use crate::repository::{self, SourceFile};
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
     let mut findings: Vec<Finding> = files.iter().flat_map(text::check).collect();
     findings.extend(layers::between_crates(&repository::metadata()?.packages));
     findings.extend(layers::inside_runtime(&files));
+    findings.extend(links::check(&files, |path| repository::root().join(path).exists()));
     if findings.is_empty() {
         return Ok(());
     }
