@@ -3,6 +3,7 @@
 use crate::args::{ReportFormat, ValidateArgs};
 use crate::settings::Surroundings;
 use crate::terminal::{self, Screen, show_notes};
+use agentv_runtime::config::Note;
 use agentv_runtime::load::{FileKind, Report, validatable, validate};
 use agentv_runtime::process::Processes;
 use agentv_wire::Exit;
@@ -18,7 +19,8 @@ struct Checked {
 
 impl Checked {
     fn is_valid(&self, strict: bool) -> bool {
-        self.report.notes.iter().all(|note| !note.is_error() && !(strict && note.is_warning()))
+        let spoils = |note: &Note| note.is_error() || (strict && note.is_warning());
+        !self.report.notes.iter().any(spoils)
     }
 }
 

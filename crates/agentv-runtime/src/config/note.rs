@@ -398,6 +398,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_worth_knowing_is_neither_counted_nor_dropped() {
+        let mut notes = Notes::new("f.yaml");
+        (0..300).for_each(|_| {
+            notes.warning("x::y", None, "odd");
+        });
+        notes.info("x::z", None, "as it should be");
+        let (list, dropped) = notes.finish();
+        assert_eq!(list.iter().filter(|note| note.is_warning()).count(), 200);
+        assert_eq!(list.last().map(|note| note.cost), Some(Cost::Info));
+        assert_eq!(dropped.total(), 100);
+    }
+
+    #[test]
     fn warnings_do_not_crowd_out_errors_and_costs_are_not_forgotten() {
         let mut notes = Notes::new("f.yaml");
         for number in 0..500 {
