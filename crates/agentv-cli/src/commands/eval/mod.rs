@@ -195,5 +195,8 @@ fn execute(
         pools: plan.pools,
         processes,
     };
-    Ok(runtime.block_on(agentv_runtime::run::run(run)))
+    let outcome = runtime.block_on(agentv_runtime::run::run(run));
+    // Nothing is left to be done, so nobody needs to wait for the threads.
+    runtime.shutdown_background();
+    Ok(outcome)
 }

@@ -3,6 +3,7 @@
 
 mod conversation;
 mod log;
+mod place;
 pub mod prompt;
 mod reader;
 mod settings;
@@ -26,6 +27,7 @@ use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, R
 use agentv_wire::Object;
 use async_trait::async_trait;
 use log::{LogEntry, StreamLog};
+use place::{Own, Place, Spares};
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -33,7 +35,6 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use stream::Listener;
-use tempfile::TempDir;
 
 /// What is kept of each output besides what the reader made of it: enough for an error, and for an output that is one JSON
 /// document instead of lines.
@@ -126,6 +127,7 @@ pub struct AgentCli<C> {
     deps: Deps,
     /// The program, once it was found.
     program: OnceLock<Vec<OsString>>,
+    spares: Arc<Spares>,
 }
 
 impl<C: Client> FromSettings for AgentCli<C> {
@@ -149,6 +151,7 @@ impl<C: Client> FromSettings for AgentCli<C> {
             settings: settings.common,
             deps: deps.clone(),
             program: OnceLock::new(),
+            spares: Arc::default(),
         }
     }
 }
@@ -241,7 +244,7 @@ impl<C: Client> AgentCli<C> {
             return Ok(Place::Given(self.deps.working_dir.join(cwd)));
         }
         let prefix = format!("agentv-{}-", C::NAMES[0]);
-        tempfile::Builder::new().prefix(&prefix).tempdir().map(Place::Own).map_err(|error| {
+        Own::new(&prefix, &self.spares).map(Place::Own).map_err(|error| {
             ProviderError::failed(format!("there is no place for a workspace: {error}"))
         })
     }
@@ -283,40 +286,6 @@ impl<C: Client> AgentCli<C> {
             output_cap: OUTPUT_CAP,
             gentle: C::GENTLE,
         })
-    }
-}
-
-/// A working directory.
-enum Place {
-    Given(PathBuf),
-    /// Removed when the call is over.
-    Own(TempDir),
-}
-
-impl Drop for Place {
-    /// Mostly it is empty, and then there is no need to look inside.
-    fn drop(&mut self) {
-        if let Self::Own(dir) = self
-            && std::fs::remove_dir(dir.path()).is_ok()
-        {
-            dir.disable_cleanup(true);
-        }
-    }
-}
-
-impl Place {
-    fn path(&self) -> &Path {
-        match self {
-            Self::Given(path) => path,
-            Self::Own(dir) => dir.path(),
-        }
-    }
-
-    /// As in 2.x. It is no loss if that fails.
-    fn keep_prompt(&self, call: &Call) {
-        if let (Self::Own(dir), Some(prompt)) = (self, &call.stdin) {
-            let _ = std::fs::write(dir.path().join("prompt.md"), prompt);
-        }
     }
 }
 
