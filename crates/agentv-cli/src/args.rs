@@ -279,6 +279,9 @@ pub(crate) struct EvalArgs {
     /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
+    /// Ask each case N times on each target, 1 to 1000 [default: the suite's `execution.trials`, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub trials: Option<u32>,
     /// Where results go [default: .agentv/results/eval_<time>.jsonl]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! What every call of a provider or grader is given besides its question.
 
-use crate::{EvalId, EvaluatorName, Request, TargetName};
+use crate::{EvalId, EvaluatorName, Request, TargetName, Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -34,7 +34,7 @@ pub struct Purpose {
     pub eval_id: Option<EvalId>,
     /// Who grades; a member of a composite is `composite/member`.
     pub evaluator: Option<EvaluatorName>,
-    /// Where a case is run several times: which of them, from 1.
+    /// Where a case is asked several times: which of them, from 0.
     pub trial: Option<u32>,
     /// The how many-th time that this grader asks the same target the same, from 1.
     pub ask: u32,
@@ -45,6 +45,13 @@ impl Default for Purpose {
     fn default() -> Self {
         let (eval_id, evaluator, trial, asks) = (None, None, None, Arc::default());
         Self { role: Role::Candidate, eval_id, evaluator, trial, ask: 1, asks }
+    }
+}
+
+impl Purpose {
+    /// The trial as whoever remembers answers tells trials apart: the first one is the one of a case that is asked once.
+    pub fn later_trial(&self) -> Option<u32> {
+        self.trial.filter(|trial| *trial > 0)
     }
 }
 
@@ -186,6 +193,13 @@ impl CallContext {
     pub fn new(cancel: CancellationToken, time_limit: Option<Duration>, log: Arc<dyn Log>) -> Self {
         let purpose = Purpose::default();
         Self { cancel, time_limit, log, line: Arc::default(), purpose, acceptance: None }
+    }
+
+    /// The same for one trial of a case.
+    #[must_use]
+    pub fn in_trial(mut self, trial: Trial) -> Self {
+        self.purpose.trial = trial.told();
+        self
     }
 
     /// The surroundings of a call inside this one, which can be stopped on its own.

@@ -1,6 +1,6 @@
 //! All that a run has to say, to whoever shows it.
 
-use crate::{EvalId, LogLevel};
+use crate::{EvalId, LogLevel, Trials};
 use agentv_wire::{EvaluatorResult, ResultRecord, Status, TokenUsage, Usage, VerdictWord};
 use std::sync::Arc;
 
@@ -24,10 +24,15 @@ pub struct Finished {
     /// The place among all cases of the run, for displays that keep the order of the files.
     pub position: usize,
     pub eval_id: String,
+    pub dataset: String,
     /// The target's name.
     pub target: String,
     /// `<target> [provider=<kind>]`
     pub label: Arc<str>,
+    /// Which trial of its case this is, from 0, if there are several.
+    pub trial: Option<u32>,
+    /// How many records its case is to have on its target.
+    pub trials: Trials,
     pub score: f64,
     pub status: Status,
     pub error: Option<String>,
@@ -41,6 +46,17 @@ pub struct Finished {
     pub workspace: Option<String>,
     /// Why it did not pass; `None` where it did, or where `error` says it all.
     pub why: Option<Why>,
+}
+
+/// Where a record belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The place of its case among all cases of the run.
+    pub position: usize,
+    /// `<target> [provider=<kind>]`
+    pub label: Arc<str>,
+    /// How many records its case is to have on its target.
+    pub trials: Trials,
 }
 
 /// What a case, or many, cost: the target and its judges together.
@@ -87,7 +103,7 @@ const ANSWER_LINES: usize = 3;
 
 impl Finished {
     /// Takes apart a record that is written already.
-    pub fn new(position: usize, label: Arc<str>, record: ResultRecord) -> Self {
+    pub fn new(Place { position, label, trials }: Place, record: ResultRecord) -> Self {
         let spent = Spent::of(&record);
         let mut judge_errors = Vec::new();
         let results = record.evaluator_results.unwrap_or_default();
@@ -99,8 +115,11 @@ impl Finished {
         Self {
             position,
             eval_id: record.eval_id,
+            dataset: record.dataset,
             target: record.target,
             label,
+            trial: record.trial,
+            trials,
             score: record.score,
             status: record.status,
             error: record.error,

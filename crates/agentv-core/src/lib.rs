@@ -7,6 +7,7 @@
 
 pub mod id;
 pub mod suite;
+pub mod trials;
 pub mod workspace;
 
 pub mod prompt;
@@ -43,4 +44,5 @@ pub use retry::RetryPolicy;
 pub use score::{Score, Weight};
 pub use secret::Secret;
 pub use suite::{EvalCase, Suite};
+pub use trials::{Trial, Trials};
 pub use workspace::WorkspaceSpec;

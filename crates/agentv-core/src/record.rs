@@ -4,7 +4,8 @@ use crate::evaluator::{OnError, Required};
 use crate::provider::{ProviderInfo, RecordedAs};
 use crate::score::aggregate;
 use crate::{
-    Candidate, EvalCase, EvaluatorEntry, EvaluatorError, ProviderError, Request, Score, Verdict,
+    Candidate, EvalCase, EvaluatorEntry, EvaluatorError, ProviderError, Request, Score, Trial,
+    Verdict,
 };
 use agentv_wire::{
     EvaluatorFailure, EvaluatorResult, ExecutionMetrics, FileChanges, Object, ProviderRequest,
@@ -18,6 +19,7 @@ pub struct Asked<'a> {
     pub provider: ProviderInfo,
     /// The target's name, as the record shows it.
     pub target: &'a str,
+    pub trial: Trial,
 }
 
 /// One evaluator of the case and what it found.
@@ -151,6 +153,7 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
         misses: Vec::new(),
         candidate_answer: String::new(),
         target: asked.target.to_owned(),
+        trial: asked.trial.told(),
         tags: case.tags.clone(),
         reasoning: None,
         agent_provider_request,

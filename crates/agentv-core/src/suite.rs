@@ -1,6 +1,6 @@
 //! A suite and its cases, checked: what is here is usable as it stands.
 
-use crate::{EvalId, EvaluatorEntry, Score, TargetName, WorkspaceSpec};
+use crate::{EvalId, EvaluatorEntry, Score, TargetName, Trials, WorkspaceSpec};
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,8 @@ pub struct Suite {
     pub exploration_tools: Vec<String>,
     /// Whether answers are kept from run to run, if the suite says so.
     pub cache: Option<bool>,
+    /// How often each case is asked, if the suite says so.
+    pub trials: Option<Trials>,
 }
 
 /// One question with what is expected of the answer and who grades it.

@@ -9,6 +9,8 @@ pub const CALL_ID: &str = "AGENTV_CALL_ID";
 /// Set for commands of `cli` targets and for the setup of workspaces: the directory of the eval file. A command that runs in
 /// a workspace finds its own files by it.
 pub const EVAL_DIR: &str = "AGENTV_EVAL_DIR";
+/// Set for commands of `cli` targets: which trial of its case this is, from 0.
+pub const TRIAL: &str = "AGENTV_TRIAL";
 /// Set for code judges with a proxy: where it listens, and what lets them in. Both generations of names.
 pub const PROXY_URL: [&str; 2] = ["AGENTV_TARGET_PROXY_URL", "AGENTV_JUDGE_PROXY_URL"];
 /// See [`PROXY_URL`].
@@ -34,6 +36,7 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
         EVAL_DIR,
         "Set for commands of `cli` targets and for the setup of workspaces: the directory of the eval file.",
     ),
+    (TRIAL, "Set for commands of `cli` targets: which trial of its case this is, from 0."),
     (
         PROXY_URL[0],
         "Set for code judges that may ask a model: where the proxy listens. Also as `AGENTV_JUDGE_PROXY_URL`.",

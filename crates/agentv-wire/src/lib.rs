@@ -36,8 +36,8 @@ pub use result::{
     VerdictWord, Vote,
 };
 pub use run::{
-    Ending, GitHead, RunChoice, RunFile, RunFileKind, RunInfo, RunTarget, RunTargetTotals,
-    RunTotals,
+    CaseTrialTotals, Ending, FlakyCase, GitHead, PassOfK, RunChoice, RunFile, RunFileKind, RunInfo,
+    RunTarget, RunTargetTotals, RunTotals, TrialTotals,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 

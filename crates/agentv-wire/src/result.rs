@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What became of one case. Every started case has exactly one.
+/// What became of one case, or of one trial of it. Every one that was started has exactly one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct ResultRecord {
@@ -22,6 +22,9 @@ pub struct ResultRecord {
     pub misses: Vec<String>,
     pub candidate_answer: String,
     pub target: String,
+    /// Which trial of its case on its target, from 0. Absent where a case is asked once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

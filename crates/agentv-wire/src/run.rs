@@ -1,5 +1,6 @@
 //! `run.json`: what is known of one run, in its folder `.agentv/runs/<run id>/`. No key and no answer is in it.
 
+use crate::comparison::MeanInterval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -130,6 +131,74 @@ pub struct RunTotals {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_score: Option<f64>,
     pub targets: BTreeMap<String, RunTargetTotals>,
+    /// Of each suite on each target, where cases are asked several times.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<TrialTotals>,
+}
+
+/// What the trials of one suite on one target came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct TrialTotals {
+    pub dataset: String,
+    pub target: String,
+    pub cases: usize,
+    /// How many trials a case has at most; in a run that ended early some have fewer.
+    pub trials: u32,
+    /// Records, which are trials.
+    pub recorded: usize,
+    pub passed: usize,
+    pub errors: usize,
+    pub mean_score: f64,
+    /// 95 %, clustered by case: trials of one case are no new cases. Absent with fewer than two cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MeanInterval>,
+    /// By `status`, each the mean over all cases with at least `k` trials. With many trials, for a few `k`.
+    pub pass: Vec<PassOfK>,
+    /// How many cases pass in some trials and not in others.
+    pub flaky: usize,
+    /// The first of them, the ones that pass least often first.
+    pub flaky_cases: Vec<FlakyCase>,
+}
+
+/// How often `k` trials pass, estimated without bias.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct PassOfK {
+    pub k: u32,
+    /// pass@k, the chance that at least one of `k` trials passes: `1 − C(n−c, k) / C(n, k)`.
+    pub pass_at_k: f64,
+    /// pass^k, the chance that all of `k` trials pass: `C(c, k) / C(n, k)`.
+    pub pass_hat_k: f64,
+}
+
+/// A case that passes in some trials and not in others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct FlakyCase {
+    pub eval_id: String,
+    pub trials: u32,
+    pub passed: u32,
+    pub mean_score: f64,
+}
+
+/// The trials of one case on one target, as `agentv runs show --format json` has them under `case_trials`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct CaseTrialTotals {
+    pub dataset: String,
+    pub target: String,
+    pub eval_id: String,
+    pub trials: u32,
+    pub passed: u32,
+    pub errors: u32,
+    pub mean_score: f64,
+    /// Of the mean score, 95 %. Absent with a single trial.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<MeanInterval>,
+    /// Of the share of trials that pass, 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_interval: Option<MeanInterval>,
 }
 
 /// The numbers of one target.

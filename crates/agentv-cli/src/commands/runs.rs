@@ -39,13 +39,24 @@ fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
         None => runs.list().into_iter().next().ok_or(FolderError::Unknown("newest".to_owned())),
     };
     let found = match found {
-        Ok(info) => known(info, runs),
+        Ok(info) => info,
         Err(error) => return refuse(&error),
     };
+    let trials = runs.trials(&found.run);
+    let is_told = found.totals.is_some();
+    let mut found = known(found, runs);
+    if let Some(totals) = found.0.totals.as_mut().filter(|_| !is_told) {
+        totals.trials = trials.totals();
+    }
     let mut screen = Screen::new();
     match format {
         TableFormat::Json => {
-            screen.line(number::to_string_pretty(&as_json(&found)).unwrap_or_default());
+            let mut value = as_json(&found);
+            let cases = trials.case_totals();
+            if !cases.is_empty() {
+                value["case_trials"] = json!(cases);
+            }
+            screen.line(number::to_string_pretty(&value).unwrap_or_default());
         }
         TableFormat::Table => {
             let folder = runs.dir().join(&found.0.run);

@@ -2,7 +2,7 @@
 
 use super::Surroundings;
 use crate::args::{EvalArgs, OutputFormat};
-use agentv_core::TargetName;
+use agentv_core::{TargetName, Trials};
 use agentv_runtime::cache::CacheChoice;
 use agentv_runtime::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, eval_files};
 use agentv_runtime::providers::mock::DryRunDelay;
@@ -137,6 +137,7 @@ impl EvalSettings {
             choice: Choice {
                 targets,
                 workers: args.workers.and_then(|workers| NonZeroUsize::new(workers.into())),
+                trials: args.trials.and_then(Trials::new),
                 dry_run: args.dry_run.then_some(DryRunDelay {
                     fixed_ms: args.dry_run_delay,
                     min_ms: args.dry_run_delay_min,

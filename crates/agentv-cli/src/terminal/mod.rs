@@ -10,6 +10,7 @@ mod screen;
 mod style;
 mod summary;
 mod table;
+mod trials;
 
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
@@ -20,6 +21,7 @@ pub(crate) use runs::{show_run, table};
 pub(crate) use screen::Screen;
 pub(crate) use style::Paint;
 pub(crate) use summary::summary;
+pub(crate) use trials::trials;
 
 use agentv_wire::Exit;
 use std::io::Write;

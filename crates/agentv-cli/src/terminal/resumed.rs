@@ -1,16 +1,18 @@
 //! What there is of a run that is taken up again.
 
 use super::screen::Screen;
-use agentv_runtime::run::Resumed;
+use agentv_runtime::run::{Plan, Resumed};
 
 /// So many ids are named.
 const NAMED: usize = 5;
 
 /// Says what stays, what is done again and why.
-pub(crate) fn resumed(run: &str, resumed: &Resumed, total: usize, screen: &mut Screen) {
+pub(crate) fn resumed(run: &str, resumed: &Resumed, plan: &Plan, screen: &mut Screen) {
     let rewritten = &resumed.rewritten;
-    let left = total - rewritten.kept;
-    screen.line(format!("Resuming run {run}: {} of {total} cases are done", rewritten.kept));
+    let (kept, total) = (rewritten.kept, plan.total);
+    let left = total - kept;
+    let what = if plan.has_trials() { "trials" } else { "cases" };
+    screen.line(format!("Resuming run {run}: {kept} of {total} {what} are done"));
     let mut say = |count: usize, text: &str| {
         if count > 0 {
             screen.line(format!("  {count} {text}"));
@@ -35,7 +37,10 @@ pub(crate) fn resumed(run: &str, resumed: &Resumed, total: usize, screen: &mut S
 }
 
 fn named(ids: &[String]) -> String {
-    let first: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
+    // Of a case with trials there is a record for each.
+    let mut ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    ids.dedup();
+    let first: Vec<&str> = ids.iter().take(NAMED).copied().collect();
     let more = if ids.len() > NAMED { ", …" } else { "" };
     format!("{}{more}", first.join(", "))
 }

@@ -79,4 +79,5 @@ pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &
     if let Some(mean) = totals.mean_score {
         say("Mean", &figures::score(mean));
     }
+    super::trials(&totals.trials, screen);
 }

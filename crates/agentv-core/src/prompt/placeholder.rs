@@ -10,17 +10,20 @@ pub enum Placeholder {
     Guidelines,
     EvalId,
     Attempt,
+    /// Which trial of its case, from 0.
+    Trial,
     Files,
     OutputFile,
 }
 
 impl Placeholder {
     /// Each with its name, in the order of the documentation.
-    pub const ALL: [(Self, &'static str); 6] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::Prompt, "PROMPT"),
         (Self::Guidelines, "GUIDELINES"),
         (Self::EvalId, "EVAL_ID"),
         (Self::Attempt, "ATTEMPT"),
+        (Self::Trial, "TRIAL"),
         (Self::Files, "FILES"),
         (Self::OutputFile, "OUTPUT_FILE"),
     ];

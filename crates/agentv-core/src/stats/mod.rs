@@ -21,12 +21,14 @@ mod distribution;
 mod paired;
 mod pass;
 mod random;
+mod sums;
 
 pub use clusters::Clusters;
 pub use distribution::{normal_quantile, student_quantile};
 pub use paired::{EXACT_UP_TO, exact_mcnemar, sign_flip};
-pub use pass::{all_of_k, any_of_k, wilson_interval};
+pub use pass::{all_of_k, any_of_k, wilson_interval, wilson_interval_of_mean};
 pub use random::Random;
+pub use sums::ClusterSums;
 
 use serde::Serialize;
 

@@ -22,10 +22,19 @@ pub fn all_of_k(trials: usize, passed: usize, k: usize) -> Option<f64> {
 
 /// Wilson's interval for a rate. It stays in `[0, 1]` and is sensible at 0 and at 1. `None` without any trial.
 pub fn wilson_interval(passed: usize, trials: usize, confidence: f64) -> Option<Interval> {
-    if trials == 0 || passed > trials || !(0.0..1.0).contains(&confidence) {
+    if passed > trials {
         return None;
     }
-    let (rate, count) = (float(passed) / float(trials), float(trials));
+    wilson_interval_of_mean(float(passed) / float(trials.max(1)), trials, confidence)
+}
+
+/// The same for the mean of so many values from 0 to 1. No values of that mean scatter more than zeros and ones, so it is
+/// never too narrow.
+pub fn wilson_interval_of_mean(rate: f64, values: usize, confidence: f64) -> Option<Interval> {
+    if values == 0 || !(0.0..=1.0).contains(&rate) || !(0.0..1.0).contains(&confidence) {
+        return None;
+    }
+    let count = float(values);
     let z = normal_quantile(f64::midpoint(1.0, confidence));
     let shrink = 1.0 + z * z / count;
     let centre = (rate + z * z / (2.0 * count)) / shrink;

@@ -43,7 +43,7 @@ impl AnswerKey {
         let place = settled.place.as_deref();
         Self(digest(&(
             (VERSION, settled.kind, settled.settings, place),
-            (asked.0, eval_id, purpose.trial, ask),
+            (asked.0, eval_id, purpose.later_trial(), ask),
         )))
     }
 }
@@ -156,6 +156,9 @@ mod tests {
         let mut cx = CallContext::quiet();
         cx.purpose.trial = Some(2);
         assert_ne!(first, AnswerKey::of(&model(), &asked, &cx));
+        // The first of several trials is what a case is that is asked once.
+        cx.purpose.trial = Some(0);
+        assert_eq!(first, AnswerKey::of(&model(), &asked, &cx));
         cx = CallContext::quiet();
         (cx.purpose.role, cx.purpose.ask) = (Role::Judge, 2);
         assert_ne!(first, AnswerKey::of(&model(), &asked, &cx));

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 pub struct Call {
     pub eval_id: String,
     pub target: String,
+    /// From 0; absent for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
     pub role: Role,
@@ -32,7 +33,7 @@ impl Call {
         Self {
             eval_id: case.unwrap_or_else(|| request.eval_id.clone()),
             target: target.to_string(),
-            trial: purpose.trial,
+            trial: purpose.later_trial(),
             role: purpose.role,
             evaluator: purpose.evaluator.as_ref().map(ToString::to_string),
             ask: if of_candidate { request.attempt + 1 } else { purpose.ask },

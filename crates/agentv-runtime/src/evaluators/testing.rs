@@ -146,6 +146,7 @@ impl Bench {
                 pass_score: Score::ONE,
                 exploration_tools: Vec::new(),
                 cache: None,
+                trials: None,
             }),
             id: "case".into(),
             ordinal: 0,

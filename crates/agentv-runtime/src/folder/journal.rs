@@ -3,7 +3,7 @@
 //! An answer is in the journal before anybody grades it, and a record's line before the record is in the results. So what
 //! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
 
-use agentv_core::{EvalCase, Request, Response, TargetName};
+use agentv_core::{EvalCase, Request, Response, TargetName, Trial};
 use agentv_wire::number;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -92,6 +92,7 @@ pub(super) struct Case<'e> {
     pub ordinal: usize,
     #[serde(borrow)]
     pub target: Cow<'e, str>,
+    /// From 0.
     #[serde(default, skip_serializing_if = "is_first")]
     pub trial: u32,
     #[serde(borrow)]
@@ -103,15 +104,23 @@ fn is_first(trial: &u32) -> bool {
     *trial == 0
 }
 
+/// One trial of a case on a target.
+#[derive(Debug, Clone, Copy)]
+pub struct Work<'w> {
+    pub case: &'w EvalCase,
+    pub target: &'w TargetName,
+    pub trial: Trial,
+}
+
 impl<'e> Case<'e> {
-    pub(super) fn new(case: &'e EvalCase, target: &'e TargetName, root: &Path) -> Self {
+    pub(super) fn new(Work { case, target, trial }: Work<'e>, root: &Path) -> Self {
         let file = &case.suite.file;
         Self {
             file: file.strip_prefix(root).unwrap_or(file).to_string_lossy(),
             eval_id: case.id.as_str().into(),
             ordinal: case.ordinal,
             target: target.as_str().into(),
-            trial: 0,
+            trial: trial.number(),
             fingerprint: hex(&case.fingerprint.0).into(),
         }
     }
@@ -131,14 +140,14 @@ impl Journal {
     /// Keeps an answer. When this returns, a kill loses it no more.
     pub fn answered(
         &self,
-        case: (&EvalCase, &TargetName),
+        work: Work<'_>,
         request: &Request,
         answer: (&Response, Duration),
     ) -> io::Result<()> {
         let (response, wall) = answer;
         let response = RawValue::from_string(number::to_string(response)?)?;
         let entry = Entry::Answered(Answered {
-            case: Case::new(case.0, case.1, &self.root),
+            case: Case::new(work, &self.root),
             attempt: request.attempt,
             wall_ms: wall.as_secs_f64() * 1000.0,
             workspace: request.workspace.is_some(),
@@ -150,14 +159,9 @@ impl Journal {
     }
 
     /// The line that says of which case a record is, to be appended before the record is written.
-    pub fn recorded(
-        &self,
-        case: &EvalCase,
-        target: &TargetName,
-        record: &[u8],
-    ) -> io::Result<Vec<u8>> {
+    pub fn recorded(&self, work: Work<'_>, record: &[u8]) -> io::Result<Vec<u8>> {
         line(&Entry::Recorded(Recorded {
-            case: Case::new(case, target, &self.root),
+            case: Case::new(work, &self.root),
             sum: Sum::of(record).to_string().into(),
         }))
     }

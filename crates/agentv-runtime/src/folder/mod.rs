@@ -15,9 +15,11 @@ mod link;
 mod lock;
 mod past;
 mod runs;
+mod trials;
 
 pub use facts::{git_head, host, sha256};
-pub use journal::{Journal, KeptAnswer, Sum};
+pub use journal::{Journal, KeptAnswer, Sum, Work};
 pub use link::{Link, link};
 pub use past::{Claim, Fate, Past, Rewritten};
 pub use runs::{FolderError, RunFolder, Runs, State};
+pub use trials::RecordedTrials;

@@ -1,8 +1,8 @@
 //! What a run that ended early, or a complete one, has left: records and answers by their cases.
 
 use super::RunFolder;
-use super::journal::{Answered, Case, Entry, KeptAnswer, Sum};
-use agentv_core::{EvalCase, TargetName};
+use super::journal::{Answered, Case, Entry, KeptAnswer, Sum, Work};
+use agentv_core::event::Place;
 use agentv_wire::ResultRecord;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -10,7 +10,6 @@ use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// The records and answers of earlier, to be claimed by the cases of now.
@@ -45,8 +44,8 @@ struct PastRecord {
 /// What becomes of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is the record of a case of now: its place among all cases, and its target as the display shows it.
-    Kept { position: usize, target: Arc<str> },
+    /// It is the record of a case of now.
+    Kept(Place),
     /// It is an error, and its case is tried again.
     Retried,
     /// No case of now is the one that it is of.
@@ -202,20 +201,15 @@ impl Past {
         self.records.is_empty()
     }
 
-    /// What there is for a case. `kept` is what becomes of its record, if that is good; with `retry`, errors are not.
-    pub fn claim(
-        &mut self,
-        case: (&EvalCase, &TargetName),
-        kept: Fate,
-        retry: bool,
-    ) -> io::Result<Claim> {
+    /// What there is for a trial of a case. Its record, if that is good, belongs to `place`; with `retry`, errors are not.
+    pub fn claim(&mut self, work: Work<'_>, place: Place, retry: bool) -> io::Result<Claim> {
         let root = self.root.clone();
-        let case = Case::new(case.0, case.1, &root);
+        let case = Case::new(work, &root);
         let slot = case.slot();
         let answers = self.take_answers(&slot, &case);
         if let Some(record) = self.take_record(&slot, &case) {
             if !(retry && record.is_error) {
-                record.fate = kept;
+                record.fate = Fate::Kept(place);
                 return Ok(Claim::Done);
             }
             record.fate = Fate::Retried;
@@ -280,11 +274,11 @@ impl Past {
     pub fn settle(
         self,
         folder: &RunFolder,
-        mut stays: impl FnMut(ResultRecord, usize, &Arc<str>),
+        mut stays: impl FnMut(ResultRecord, &Place),
     ) -> io::Result<Rewritten> {
         let mut done = Rewritten { torn: self.torn, ..Rewritten::default() };
         let path = folder.results();
-        let all_stay = self.records.iter().all(|record| matches!(record.fate, Fate::Kept { .. }));
+        let all_stay = self.records.iter().all(|record| matches!(record.fate, Fate::Kept(_)));
         let draft = folder.dir.join("results.jsonl.new");
         let mut new = if all_stay { None } else { Some(BufWriter::new(File::create(&draft)?)) };
         let mut removed = None;
@@ -292,10 +286,10 @@ impl Past {
         let mut records = self.records.iter();
         lines(&path, |line| {
             let Some(record) = records.next() else { return Ok(()) };
-            if let Fate::Kept { position, target } = &record.fate {
+            if let Fate::Kept(place) = &record.fate {
                 done.kept += 1;
                 whole += record.bytes;
-                stays(serde_json::from_slice(line)?, *position, target);
+                stays(serde_json::from_slice(line)?, place);
                 return new.as_mut().map_or(Ok(()), |new| new.write_all(line));
             }
             done.count(record, &self.open);

@@ -1,10 +1,12 @@
 //! The folders of all runs that were started in one directory.
 
 use super::lock::{Asked, Lock};
+use super::trials::{Name, RecordedTrials, Seen};
 use agentv_wire::{Ending, RunInfo, RunTotals, Status, number};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 /// `.agentv/runs`
@@ -61,10 +63,31 @@ pub enum FolderError {
 /// Of a record, what is counted.
 #[derive(Deserialize)]
 struct Glance {
+    eval_id: String,
+    dataset: String,
+    target: String,
+    #[serde(default)]
+    trial: Option<u32>,
     score: f64,
     status: Status,
     #[serde(default)]
     error: Option<IgnoredAny>,
+}
+
+impl Glance {
+    fn name(&self) -> Name {
+        let Self { dataset, target, eval_id, .. } = self;
+        Name { dataset: dataset.clone(), target: target.clone(), eval_id: eval_id.clone() }
+    }
+
+    fn seen(&self) -> Seen {
+        Seen {
+            trial: self.trial,
+            score: self.score,
+            is_pass: self.status == Status::Pass,
+            is_error: self.error.is_some(),
+        }
+    }
 }
 
 const RESULTS: &str = "results.jsonl";
@@ -121,21 +144,39 @@ impl Runs {
         info.ending.map_or(State::Killed, State::Ended)
     }
 
-    /// The numbers of a run that has not told them: it is under way, or was killed. Torn lines do not count.
+    /// The numbers of a run that has not told them: it is under way, or was killed. Torn lines do not count. Those of its
+    /// trials take more time and space: see [`Runs::trials`].
     #[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
     pub fn totals(&self, id: &str) -> Option<RunTotals> {
-        let text = std::fs::read_to_string(self.checked(id).ok()?.join(RESULTS)).ok()?;
-        let records = text.lines().filter_map(|line| serde_json::from_str::<Glance>(line).ok());
         let mut totals = RunTotals::default();
         let mut sum = 0.0;
-        for record in records {
+        self.records(id, |record| {
             totals.recorded += 1;
             totals.passed += usize::from(record.status == Status::Pass);
             totals.errors += usize::from(record.error.is_some());
             sum += record.score;
-        }
+        })?;
         totals.mean_score = (totals.recorded > 0).then(|| sum / totals.recorded as f64);
         Some(totals)
+    }
+
+    /// The cases of a run with their trials, by its records. This holds all cases in memory.
+    pub fn trials(&self, id: &str) -> RecordedTrials {
+        let mut trials = RecordedTrials::default();
+        // Without records there are none.
+        let _ = self.records(id, |record| trials.add(record.name(), record.seen()));
+        trials
+    }
+
+    /// Shows the records of a run, as far as they can be read.
+    fn records(&self, id: &str, mut each: impl FnMut(Glance)) -> Option<()> {
+        let file = File::open(self.checked(id).ok()?.join(RESULTS)).ok()?;
+        for line in BufReader::new(file).split(b'\n') {
+            if let Ok(record) = serde_json::from_slice(&line.ok()?) {
+                each(record);
+            }
+        }
+        Some(())
     }
 
     /// Removes a run with all that is in its folder. The output stays, where it has a name of its own.

@@ -9,7 +9,7 @@ use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
 use crate::process::Processes;
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
-use agentv_core::{EvaluatorEntry, Score, Suite, WorkspaceSpec};
+use agentv_core::{EvaluatorEntry, Score, Suite, Trials, WorkspaceSpec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,6 +52,8 @@ pub(super) struct Head {
     pub target: Option<String>,
     /// Whether answers are kept from run to run, if the suite says so.
     pub cache: Option<bool>,
+    /// How often each case is asked, if the suite says so.
+    pub trials: Option<Trials>,
     pub pass_score: Score,
     pub exploration_tools: Vec<String>,
     pub on_error: OnError,
@@ -63,6 +65,7 @@ impl Default for Head {
             dataset: None,
             target: None,
             cache: None,
+            trials: None,
             pass_score: Score::ONE,
             exploration_tools: EXPLORATION_TOOLS.iter().map(|tool| (*tool).to_owned()).collect(),
             on_error: OnError::default(),
@@ -106,6 +109,7 @@ impl Head {
                 Fields::of(node, "`execution` of the eval file", Cost::Command, notes, env)?;
             head.target = fields.take("target");
             head.cache = fields.take("cache");
+            head.trials = trials(&mut fields);
             list = fields.node("evaluators");
             workspace = fields.node("workspace").or(workspace);
             if let Some(score) = fields.take::<f64>("pass_score") {
@@ -138,9 +142,23 @@ impl Head {
             pass_score: self.pass_score,
             exploration_tools: self.exploration_tools,
             cache: self.cache,
+            trials: self.trials,
         };
         (suite, self.target)
     }
+}
+
+fn trials(fields: &mut Fields<'_, '_>) -> Option<Trials> {
+    let count: f64 = fields.take("trials")?;
+    let whole = (1..=Trials::MOST).find(|whole| f64::from(*whole) == count);
+    if whole.is_none() {
+        let most = Trials::MOST;
+        let message = format!("`trials` must be a whole number from 1 to {most}, not `{count}`");
+        fields
+            .error("suite::trials", "trials", message)
+            .help("leave `trials` out to ask each case once");
+    }
+    whole.and_then(Trials::new)
 }
 
 impl Scope {

@@ -3,10 +3,12 @@
 use super::attempt::{self, Answer};
 use super::lane::LaneTarget;
 use super::{RunSettings, workspace};
-use crate::folder::{Journal, KeptAnswer};
+use crate::folder::{Journal, KeptAnswer, Work};
 use crate::workspace::Workspace;
 use agentv_core::record::{self, Asked, Graded};
-use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, prompt};
+use agentv_core::{
+    CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, Trial, prompt,
+};
 use agentv_wire::ResultRecord;
 use std::io;
 use std::path::Path;
@@ -14,10 +16,11 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio_util::sync::CancellationToken;
 
-/// What a case needs besides itself.
+/// What one trial of a case needs besides the case.
 #[derive(Debug)]
 pub(super) struct CaseContext<'a> {
     pub target: &'a LaneTarget,
+    pub trial: Trial,
     pub settings: RunSettings,
     pub cancel: &'a CancellationToken,
     pub log: &'a Arc<dyn Log>,
@@ -28,10 +31,16 @@ impl CaseContext<'_> {
     /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, nothing is gained.
     pub(super) fn keep(&self, case: &EvalCase, request: &Request, answer: (&Response, Duration)) {
         if !self.target.provider.is_free() {
-            let case = (case, &self.target.name);
-            let kept = self.journal.map(|journal| journal.answered(case, request, answer));
+            let work = Work { case, target: &self.target.name, trial: self.trial };
+            let kept = self.journal.map(|journal| journal.answered(work, request, answer));
             stop_if_lost(kept.as_ref(), self.cancel);
         }
+    }
+
+    /// The surroundings of a call for this trial.
+    pub(super) fn call(&self, cancel: CancellationToken) -> CallContext {
+        let call = CallContext::new(cancel, self.settings.agent_timeout, Arc::clone(self.log));
+        call.in_trial(self.trial)
     }
 }
 
@@ -67,7 +76,7 @@ pub(super) async fn run_case(
         }
         Err(error) => ResultRecord {
             file_changes: file_changes.map(record::excerpt),
-            ..record::failed(case, asked(request, cx.target), &error, timestamp())
+            ..record::failed(case, asked(request, cx.target, cx.trial), &error, timestamp())
         },
     };
     if cx.cancel.is_cancelled() {
@@ -85,7 +94,7 @@ async fn grade(
     candidate: Candidate,
     cx: &CaseContext<'_>,
 ) -> ResultRecord {
-    let call = CallContext::new(cx.cancel.clone(), cx.settings.agent_timeout, Arc::clone(cx.log));
+    let call = cx.call(cx.cancel.clone());
     let look = EvalContext {
         case,
         candidate: &candidate,
@@ -99,12 +108,12 @@ async fn grade(
         let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..look }).await;
         graded.push(Graded { entry, outcome });
     }
-    record::graded(case, asked(request, cx.target), candidate, graded, timestamp())
+    record::graded(case, asked(request, cx.target, cx.trial), candidate, graded, timestamp())
 }
 
 /// What a record says of the question.
-pub(super) fn asked(request: Request, target: &LaneTarget) -> Asked<'_> {
-    Asked { request, provider: target.provider.info(), target: target.name.as_str() }
+pub(super) fn asked(request: Request, target: &LaneTarget, trial: Trial) -> Asked<'_> {
+    Asked { request, provider: target.provider.info(), target: target.name.as_str(), trial }
 }
 
 /// Now, as ISO 8601 in UTC with milliseconds.

@@ -126,6 +126,7 @@ pub async fn run(run: Run) -> Outcome {
             None => Ended::Complete,
         },
     };
+    desk.tally.close();
     Outcome { tally: desk.tally, ended }
 }
 

@@ -4,8 +4,9 @@ use crate::folder::KeptAnswer;
 use crate::load::{LoadedSuite, Ordinals};
 use crate::target::JudgeTargets;
 use crate::workspace::Workshop;
-use agentv_core::{EvalCase, Provider, TargetName, WorkspaceSpec};
-use std::collections::HashMap;
+use agentv_core::event::Place;
+use agentv_core::{EvalCase, Provider, TargetName, Trial, Trials, WorkspaceSpec};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The cases of one eval file that one target answers.
@@ -16,6 +17,8 @@ pub struct Lane {
     pub takes: Takes,
     /// How many cases that is.
     pub cases: usize,
+    /// How often each is asked.
+    pub trials: Trials,
     /// The place of the file's first case among all cases of the run.
     pub first_position: usize,
     pub past: LanePast,
@@ -24,16 +27,44 @@ pub struct Lane {
 /// What an earlier run of the lane has left.
 #[derive(Debug, Default)]
 pub struct LanePast {
-    /// Cases that have their record.
-    pub done: Ordinals,
-    /// Answers that are not graded yet, by the ordinals of their cases.
-    pub answers: HashMap<usize, KeptAnswer>,
+    /// By trial, the cases that have their record.
+    done: BTreeMap<u32, Ordinals>,
+    /// Answers that are not graded yet.
+    pub(super) answers: Answers,
+}
+
+/// Answers by the ordinal of their case and the number of the trial.
+pub(super) type Answers = HashMap<(usize, u32), KeptAnswer>;
+
+impl Lane {
+    /// Where the records of a case belong.
+    pub(super) fn place(&self, case: &EvalCase) -> Place {
+        Place {
+            position: self.first_position + case.ordinal,
+            label: Arc::clone(&self.target.label),
+            trials: self.trials,
+        }
+    }
+
+    /// How many records there will be.
+    pub fn records(&self) -> usize {
+        self.cases.saturating_mul(self.trials.count() as usize)
+    }
 }
 
 impl LanePast {
-    /// Whether a case needs no answer any more.
-    pub(super) fn covers(&self, ordinal: usize) -> bool {
-        self.done.contains(ordinal) || self.answers.contains_key(&ordinal)
+    pub(super) fn set_done(&mut self, ordinal: usize, trial: Trial) {
+        self.done.entry(trial.number()).or_default().insert(ordinal);
+    }
+
+    /// Whether this trial of a case has its record.
+    pub(super) fn is_done(&self, ordinal: usize, trial: Trial) -> bool {
+        self.done.get(&trial.number()).is_some_and(|done| done.contains(ordinal))
+    }
+
+    /// Whether it needs no answer any more.
+    pub(super) fn covers(&self, ordinal: usize, trial: Trial) -> bool {
+        self.is_done(ordinal, trial) || self.answers.contains_key(&(ordinal, trial.number()))
     }
 }
 

@@ -12,6 +12,7 @@ mod plan;
 mod pool;
 mod resume;
 mod tally;
+mod trials;
 mod workspace;
 
 pub use dispatcher::{Ended, Outcome, Run, run};
@@ -22,6 +23,7 @@ pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;
 pub use resume::{ResumeError, Resumed, resume};
 pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
+pub use trials::TrialTally;
 
 use std::time::Duration;
 

@@ -1,10 +1,10 @@
 //! What workers tell, who is shown it, and where records go. The two are told apart, since their failures mean different
 //! things.
 
-use crate::folder::Journal;
+use crate::folder::{Journal, Work};
 use crate::writers::{Render, ResultFile};
-use agentv_core::event::Finished;
-use agentv_core::{EvalCase, RunEvent, TargetName};
+use agentv_core::RunEvent;
+use agentv_core::event::{Finished, Place};
 use agentv_wire::ResultRecord;
 use std::sync::Arc;
 use std::{fmt, io};
@@ -107,9 +107,9 @@ pub(super) struct Rendered {
 }
 
 impl Rendering {
-    fn of(&self, record: &ResultRecord, case: (&EvalCase, &TargetName)) -> io::Result<Rendered> {
+    fn of(&self, record: &ResultRecord, work: Work<'_>) -> io::Result<Rendered> {
         let bytes = (self.results)(record)?;
-        let entry = self.journal.as_ref().map(|journal| journal.recorded(case.0, case.1, &bytes));
+        let entry = self.journal.as_ref().map(|journal| journal.recorded(work, &bytes));
         Ok(Rendered {
             entry: entry.transpose()?.unwrap_or_default(),
             copy: self.copy.map(|render| render(record)).transpose()?,
@@ -129,12 +129,12 @@ impl Told {
     /// Renders the record and lets go of all that no display needs.
     pub(super) fn finished(
         record: ResultRecord,
-        (position, label): (usize, Arc<str>),
-        case: (&EvalCase, &TargetName),
+        place: Place,
+        work: Work<'_>,
         rendering: &Rendering,
     ) -> Self {
-        let rendered = rendering.of(&record, case);
-        let finished = Finished::new(position, label, record);
+        let rendered = rendering.of(&record, work);
+        let finished = Finished::new(place, record);
         Self { event: RunEvent::Finished(Box::new(finished)), rendered: Some(rendered) }
     }
 }

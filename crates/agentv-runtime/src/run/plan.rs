@@ -8,7 +8,7 @@ use crate::providers::Deps;
 use crate::providers::mock::{DryRunDelay, Mock};
 use crate::target::{Judge, JudgeTargets, TargetBook};
 use crate::workspace::Workshop;
-use agentv_core::{NamedProvider, Provider, TargetName};
+use agentv_core::{NamedProvider, Provider, TargetName, Trials};
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub struct Choice {
     /// Targets by name; they win over what files and cases ask for.
     pub targets: Vec<TargetName>,
     pub workers: Option<NonZeroUsize>,
+    /// How often each case is asked; wins over what files say.
+    pub trials: Option<Trials>,
     /// Ask a stand-in instead of the targets.
     pub dry_run: Option<DryRunDelay>,
 }
@@ -30,6 +32,14 @@ pub struct Plan {
     /// How many records there will be.
     pub total: usize,
     pub notes: Vec<Note>,
+}
+
+impl Plan {
+    /// Whether any case is asked several times.
+    pub fn has_trials(&self) -> bool {
+        let mut lanes = self.pools.iter().flat_map(|pool| &pool.lanes);
+        lanes.any(|lane| lane.trials != Trials::ONE)
+    }
 }
 
 /// The target of cases that ask for none.
@@ -61,7 +71,6 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
                     continue;
                 }
             };
-            plan.total += cases;
             let workers = workers(&name, &target, &book, choice, &mut plan.notes);
             if cases > 1 && !target.batching && is_undecided(&target, &book, choice) {
                 plan.notes.extend(suite.note_on_workers());
@@ -71,14 +80,17 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
                 Pool { lanes: Vec::new(), workers }
             });
             pool.workers = pool.workers.max(workers);
-            pool.lanes.push(Lane {
+            let lane = Lane {
                 suite: Arc::clone(&suite),
                 target,
                 takes,
                 cases,
+                trials: choice.trials.or(suite.suite.trials).unwrap_or(Trials::ONE),
                 first_position,
                 past: LanePast::default(),
-            });
+            };
+            plan.total += lane.records();
+            pool.lanes.push(lane);
         }
         first_position += suite.cases.total();
     }

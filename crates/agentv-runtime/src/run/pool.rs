@@ -2,20 +2,20 @@
 //! costs three times as much.
 
 use super::RunSettings;
-use super::batch::{self, Answers};
+use super::batch;
 use super::case::{CaseContext, asked, run_case, timestamp};
-use super::lane::Lane;
+use super::lane::{Answers, Lane};
 use super::limit::Limit;
 use super::outputs::{Rendering, Told};
-use crate::folder::{Journal, KeptAnswer};
+use crate::folder::{Journal, KeptAnswer, Work};
 use crate::load::{Cases, Pulled, SourceError};
 use agentv_core::record;
-use agentv_core::{EvalCase, Log, ProviderError, RunEvent, prompt};
+use agentv_core::{EvalCase, Log, ProviderError, RunEvent, Trial, prompt};
 use agentv_wire::ResultRecord;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -51,7 +51,7 @@ impl Pool {
         for mut lane in self.lanes {
             let mut answers = batch::ask(&lane, &shared).await?;
             answers.extend(std::mem::take(&mut lane.past.answers));
-            workers += lane.cases;
+            workers += lane.records();
             lanes.push_back((Arc::new(lane), answers));
         }
         let queue = Arc::new(Queue {
@@ -81,24 +81,40 @@ struct QueueState {
     failed: Option<SourceError>,
 }
 
+/// A lane that is worked on. All trials of a case come before the next case: so few cases are open at a time, whatever
+/// their number.
 #[derive(Debug)]
 struct Open {
     lane: Arc<Lane>,
     answers: Answers,
     cases: Cases,
+    /// The case whose trials are handed out, and the number of the next one.
+    case: Option<Arc<SharedCase>>,
+    next_trial: u32,
 }
 
-/// One case on its way to a worker, who reads it: parsing is work, and the queue is locked meanwhile.
+/// One trial of a case on its way to a worker.
 struct Job {
     lane: Arc<Lane>,
-    pulled: Pulled,
+    case: Arc<SharedCase>,
+    trial: Trial,
     answered: Option<KeptAnswer>,
+}
+
+/// A case that its trials share. The first worker who needs it reads it: parsing is work, and the queue must not be locked
+/// meanwhile.
+#[derive(Debug)]
+struct SharedCase {
+    pulled: Pulled,
+    read: OnceLock<Option<Arc<EvalCase>>>,
 }
 
 impl Job {
     /// The case, if it is one that the lane takes.
     fn case(&self) -> Option<Arc<EvalCase>> {
-        self.pulled.case().filter(|case| self.lane.takes.takes(case))
+        let takes = &self.lane.takes;
+        let read = || self.case.pulled.case().filter(|case| takes.takes(case));
+        self.case.read.get_or_init(read).clone()
     }
 }
 
@@ -119,18 +135,43 @@ impl QueueState {
             if self.open.is_none() {
                 let Some((lane, answers)) = self.waiting.pop_front() else { return Ok(None) };
                 let cases = lane.suite.cases.open()?;
-                self.open = Some(Open { lane, answers, cases });
+                self.open = Some(Open { lane, answers, cases, case: None, next_trial: 0 });
             }
             let Some(open) = &mut self.open else { return Ok(None) };
-            if let Some(pulled) = open.cases.pull()? {
-                if open.lane.past.done.contains(pulled.ordinal()) {
-                    continue;
-                }
-                let answered = open.answers.remove(&pulled.ordinal());
-                return Ok(Some(Job { lane: Arc::clone(&open.lane), pulled, answered }));
+            if let Some(job) = open.next()? {
+                return Ok(Some(job));
             }
             self.open = None;
         }
+    }
+}
+
+impl Open {
+    fn next(&mut self) -> Result<Option<Job>, SourceError> {
+        loop {
+            if let Some(job) = self.next_trial() {
+                return Ok(Some(job));
+            }
+            let Some(pulled) = self.cases.pull()? else { return Ok(None) };
+            self.case = Some(Arc::new(SharedCase { pulled, read: OnceLock::new() }));
+            self.next_trial = 0;
+        }
+    }
+
+    /// The next trial of the case at hand that has no record yet.
+    fn next_trial(&mut self) -> Option<Job> {
+        let case = self.case.as_ref()?;
+        let ordinal = case.pulled.ordinal();
+        while let Some(trial) = self.lane.trials.nth(self.next_trial) {
+            self.next_trial += 1;
+            if self.lane.past.is_done(ordinal, trial) {
+                continue;
+            }
+            let answered = self.answers.remove(&(ordinal, trial.number()));
+            let (lane, case) = (Arc::clone(&self.lane), Arc::clone(case));
+            return Some(Job { lane, case, trial, answered });
+        }
+        None
     }
 }
 
@@ -142,17 +183,16 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
         };
         let Some(job) = queue.next() else { return };
         let Some(case) = job.case() else { continue };
-        let Job { lane, answered, .. } = job;
+        let Job { lane, trial, answered, .. } = job;
         let target = Arc::clone(&lane.target.label);
         let started = RunEvent::Started { eval_id: case.id.clone(), target: Arc::clone(&target) };
         if shared.events.send(started.into()).await.is_err() {
             return;
         }
-        let Some(record) = guarded(&lane, &case, answered, &shared).await else { return };
+        let Some(record) = guarded(&lane, (&case, trial), answered, &shared).await else { return };
         shared.limit.look(&record);
-        let position = lane.first_position + case.ordinal;
-        let case = (&*case, &lane.target.name);
-        let finished = Told::finished(record, (position, target), case, &shared.rendering);
+        let work = Work { case: &case, target: &lane.target.name, trial };
+        let finished = Told::finished(record, lane.place(&case), work, &shared.rendering);
         if shared.events.send(finished).await.is_err() {
             return;
         }
@@ -162,12 +202,13 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
 /// Runs a case so that a bug in it becomes its record instead of the end of the run.
 async fn guarded(
     lane: &Lane,
-    case: &EvalCase,
+    (case, trial): (&EvalCase, Trial),
     answered: Option<KeptAnswer>,
     shared: &Shared,
 ) -> Option<ResultRecord> {
     let cx = CaseContext {
         target: &lane.target,
+        trial,
         settings: shared.settings,
         cancel: &shared.cancel,
         log: &shared.log,
@@ -189,7 +230,7 @@ async fn guarded(
                 "AgentV has a bug: it panicked on this case: {reason}"
             ));
             let request = prompt::build(case, lane.target.provider.info().prompt_mode);
-            Some(record::failed(case, asked(request, &lane.target), &error, timestamp()))
+            Some(record::failed(case, asked(request, &lane.target, trial), &error, timestamp()))
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use super::plan::Plan;
 use super::tally::Tally;
-use crate::folder::{Claim, Fate, Past, Rewritten, RunFolder};
+use crate::folder::{Claim, Past, Rewritten, RunFolder, Work};
 use crate::load::SourceError;
 use agentv_core::event::Finished;
 use std::io;
-use std::sync::Arc;
 
 /// What was found, and what is left to do.
 #[derive(Debug, Default)]
@@ -29,8 +28,8 @@ pub enum ResumeError {
     Io(#[from] io::Error),
 }
 
-/// Finds for each case of the plan what an earlier run has left of it, and leaves only that in the results. With `retry`,
-/// cases that ended in an error are run again.
+/// Finds for each trial of each case of the plan what an earlier run has left of it, and leaves only that in the results.
+/// With `retry`, those that ended in an error are run again. There may be more trials now than there were, or fewer.
 pub fn resume(
     plan: &mut Plan,
     mut past: Past,
@@ -44,22 +43,23 @@ pub fn resume(
             if !lane.takes.takes(&case) {
                 continue;
             }
-            let position = lane.first_position + case.ordinal;
-            let kept = Fate::Kept { position, target: Arc::clone(&lane.target.label) };
-            match past.claim((&case, &lane.target.name), kept, retry)? {
-                Claim::Done => lane.past.done.insert(case.ordinal),
-                Claim::Answered(answer) => {
-                    resumed.answered += 1;
-                    lane.past.answers.insert(case.ordinal, *answer);
+            for trial in lane.trials.each() {
+                let work = Work { case: &case, target: &lane.target.name, trial };
+                match past.claim(work, lane.place(&case), retry)? {
+                    Claim::Done => lane.past.set_done(case.ordinal, trial),
+                    Claim::Answered(answer) => {
+                        resumed.answered += 1;
+                        lane.past.answers.insert((case.ordinal, trial.number()), *answer);
+                    }
+                    Claim::Open => {}
                 }
-                Claim::Open => {}
             }
         }
     }
     resumed.lost_workspaces = past.lost_workspaces;
     let tally = &mut resumed.tally;
-    resumed.rewritten = past.settle(folder, |record, position, target| {
-        tally.add(Finished::new(position, Arc::clone(target), record));
+    resumed.rewritten = past.settle(folder, |record, place| {
+        tally.add(Finished::new(place.clone(), record));
     })?;
     Ok(resumed)
 }

@@ -1,5 +1,7 @@
 //! What a run came to, in numbers. Scores, the extremes and the first reasons are kept, records are not.
 
+use super::trials::TrialTally;
+use agentv_core::Trials;
 use agentv_core::event::{Finished, JudgeError, Mark, Spent, Why};
 use agentv_wire::{Status, VerdictWord};
 use std::collections::BTreeMap;
@@ -32,8 +34,10 @@ pub struct Tally {
     /// How many workspaces were kept, and where the first of them are.
     pub kept: usize,
     pub kept_paths: Vec<(String, String)>,
-    /// The lowest score of any case.
+    /// The lowest score of any record.
     pub lowest: Option<f64>,
+    /// Cases that are asked several times.
+    pub trials: TrialTally,
 }
 
 /// The numbers of one target.
@@ -69,7 +73,7 @@ pub struct Failure {
     pub why: Why,
 }
 
-/// A case by its score.
+/// A case by its score, which is the mean of its trials.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {
     pub score: f64,
@@ -115,8 +119,19 @@ impl Tally {
                 self.kept_paths.push((finished.eval_id.clone(), workspace));
             }
         }
-        self.place(&finished);
+        if finished.trials == Trials::ONE {
+            self.place(score, finished.position, &finished.eval_id);
+        } else if let Some(case) = self.trials.add(&finished) {
+            self.place(case.score, case.position, &case.eval_id);
+        }
         self.add_reasons(finished);
+    }
+
+    /// Counts cases that lack some of their trials, as there will be no more.
+    pub(super) fn close(&mut self) {
+        for case in self.trials.close() {
+            self.place(case.score, case.position, &case.eval_id);
+        }
     }
 
     fn add_mark(&mut self, mark: Mark) {
@@ -128,13 +143,12 @@ impl Tally {
         }
     }
 
-    fn place(&mut self, finished: &Finished) {
-        let (score, position) = (finished.score, finished.position);
+    fn place(&mut self, score: f64, position: usize, eval_id: &str) {
         let before = |placed: &Placed| {
             (score, placed.position).partial_cmp(&(placed.score, position))
                 == Some(std::cmp::Ordering::Less)
         };
-        let placed = || Placed { score, position, eval_id: finished.eval_id.clone() };
+        let placed = || Placed { score, position, eval_id: eval_id.to_owned() };
         let at = self.top.iter().take_while(|known| before(known)).count();
         if at < EXTREMES {
             self.top.insert(at, placed());
@@ -151,7 +165,7 @@ impl Tally {
 
     /// A case whose grading went wrong is no failure of the target's: it is told apart.
     fn add_reasons(&mut self, finished: Finished) {
-        let Finished { eval_id, position, score, target, why, judge_errors, .. } = finished;
+        let Finished { eval_id, position, score, target, why, judge_errors, trials, .. } = finished;
         self.judge_errors += judge_errors.len();
         let room = REASONS - self.judge_failures.len();
         let is_ungraded = !judge_errors.is_empty();
@@ -159,6 +173,12 @@ impl Tally {
             .extend(judge_errors.into_iter().take(room).map(|error| (eval_id.clone(), error)));
         let Some(why) = why.filter(|_| !is_ungraded) else { return };
         self.failed += 1;
+        let is_known =
+            |known: &Failure| known.placed.position == position && known.target == target;
+        if trials != Trials::ONE && self.failures.iter().any(is_known) {
+            // One trial of a case says enough.
+            return;
+        }
         let is_worse =
             |known: &Failure| (known.placed.score, known.placed.position) <= (score, position);
         let at = self.failures.partition_point(is_worse);
@@ -228,7 +248,10 @@ mod tests {
         Finished {
             position,
             eval_id: format!("case-{position}"),
+            dataset: "suite".to_owned(),
             target: "default".to_owned(),
+            trial: None,
+            trials: Trials::ONE,
             label: Arc::from("default [provider=mock]"),
             score,
             status: Status::Fail,

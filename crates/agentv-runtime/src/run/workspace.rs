@@ -5,7 +5,6 @@ use crate::workspace::{Workspace, WorkspaceError};
 use agentv_core::workspace::Keep;
 use agentv_core::{CallContext, EvalCase, ProviderError, WorkspaceSpec};
 use agentv_wire::{FileChanges, ResultRecord, Status};
-use std::sync::Arc;
 
 /// An attempt that could not begin, and what there is of its workspace.
 pub(super) struct Unready {
@@ -63,5 +62,5 @@ pub(super) async fn settle(workspace: Workspace, record: &mut ResultRecord) {
 }
 
 fn call(cx: &CaseContext<'_>) -> CallContext {
-    CallContext::new(cx.cancel.clone(), cx.settings.agent_timeout, Arc::clone(cx.log))
+    cx.call(cx.cancel.clone())
 }

@@ -93,12 +93,13 @@ fn attempt(
         screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
     }
     if let Some(resumed) = &resumed {
-        terminal::resumed(&run_id, resumed, plan.total, &mut screen);
+        terminal::resumed(&run_id, resumed, &plan, &mut screen);
     }
     screen.show();
     let outcome = execute(plan, outputs, tally, &settings, processes)
         .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
     summary(&outcome.tally, &mut screen);
+    terminal::trials(&outcome.tally.trials.totals(), &mut screen);
     if warnings > 0 {
         screen.line(format!("Warnings in files: {warnings} (shown above; --strict refuses them)"));
     }

@@ -132,6 +132,7 @@ fn case(dir: &Path) -> EvalCase {
             pass_score: Score::ONE,
             exploration_tools: Vec::new(),
             cache: None,
+            trials: None,
         }),
         id: "c".into(),
         ordinal: 0,

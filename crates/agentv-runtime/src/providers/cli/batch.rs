@@ -22,7 +22,7 @@ impl BatchProvider for Cli {
         let cwd = self.cwd(None);
         let call = Call {
             template: &self.settings.command_template,
-            values: Values { files: all_files(requests), ..Values::without_question("batch") },
+            values: Values { files: all_files(requests), ..Values::without_question("batch", cx) },
             cwd: &cwd,
             time_limit: self.settings.timeout_seconds,
             label: Some(format!("batch size={}", requests.len())),

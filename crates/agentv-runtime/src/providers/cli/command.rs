@@ -7,7 +7,7 @@ use agentv_core::prompt::placeholder::{Placeholder, Template};
 use agentv_core::provider::{ProviderErrorKind, Request};
 use agentv_core::suite::basename;
 use agentv_core::{CallContext, ProviderError};
-use agentv_wire::env::EVAL_DIR;
+use agentv_wire::env::{EVAL_DIR, TRIAL};
 use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -37,6 +37,7 @@ pub(super) struct Values<'a> {
     pub(super) guidelines: &'a str,
     pub(super) eval_id: &'a str,
     pub(super) attempt: u32,
+    pub(super) trial: u32,
     pub(super) files: Vec<&'a Path>,
 }
 
@@ -48,20 +49,27 @@ pub(super) struct Answer {
 }
 
 impl<'a> Values<'a> {
-    pub(super) fn of(request: &'a Request) -> Self {
+    pub(super) fn of(request: &'a Request, cx: &CallContext) -> Self {
         Self {
             prompt: prompt(request),
             guidelines: &request.guidelines,
             eval_id: &request.eval_id,
             attempt: request.attempt,
+            trial: trial(cx),
             files: request.input_files().map(PathBuf::as_path).collect(),
         }
     }
 
     /// For runs that are not about one question.
-    pub(super) fn without_question(eval_id: &'a str) -> Self {
-        Self { prompt: "".into(), guidelines: "", eval_id, attempt: 0, files: Vec::new() }
+    pub(super) fn without_question(eval_id: &'a str, cx: &CallContext) -> Self {
+        let (attempt, trial, files) = (0, trial(cx), Vec::new());
+        Self { prompt: "".into(), guidelines: "", eval_id, attempt, trial, files }
     }
+}
+
+/// A case that is asked once is in its first trial.
+fn trial(cx: &CallContext) -> u32 {
+    cx.purpose.trial.unwrap_or(0)
 }
 
 /// A grader's rules come first: a command has no other place for them.
@@ -117,11 +125,12 @@ impl Cli {
         let added = self.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
         // In a workspace this is how the command finds what stands beside the eval file.
         let eval_dir = self.eval_dir.to_string_lossy().into_owned();
-        let eval_dir = std::iter::once((EVAL_DIR.to_owned(), eval_dir));
+        let own =
+            [(EVAL_DIR.to_owned(), eval_dir), (TRIAL.to_owned(), call.values.trial.to_string())];
         let command = Command {
             argv: Command::shell(script),
             cwd: call.cwd.to_owned(),
-            env: eval_dir.chain(added).chain(self.settings.env.0.iter().cloned()).collect(),
+            env: own.into_iter().chain(added).chain(self.settings.env.0.iter().cloned()).collect(),
             unset: Vec::new(),
             stdin: Stdin::Nothing,
             time_limit: call.time_limit,
@@ -161,6 +170,7 @@ impl Call<'_> {
             Placeholder::Guidelines => quote(values.guidelines).into(),
             Placeholder::EvalId => quote(values.eval_id).into(),
             Placeholder::Attempt => quote(&values.attempt.to_string()).into(),
+            Placeholder::Trial => quote(&values.trial.to_string()).into(),
             Placeholder::Files => {
                 let files: Vec<String> =
                     values.files.iter().map(|path| format.show(path)).collect();

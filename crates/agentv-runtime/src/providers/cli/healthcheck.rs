@@ -23,7 +23,7 @@ impl Cli {
                 let cwd = self.resolve(cwd.as_deref());
                 let call = Call {
                     template: command_template,
-                    values: Values::without_question("healthcheck"),
+                    values: Values::without_question("healthcheck", cx),
                     cwd: &cwd,
                     time_limit: limit(timeout_seconds),
                     label: Some("healthcheck".to_owned()),

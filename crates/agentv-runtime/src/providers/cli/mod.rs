@@ -8,8 +8,8 @@
 //!   timeout_seconds: 120
 //! ```
 //!
-//! Placeholders are `{PROMPT}`, `{GUIDELINES}`, `{EVAL_ID}`, `{ATTEMPT}`, `{FILES}` and `{OUTPUT_FILE}`. Their values are
-//! quoted for the shell, so they need no quotes of their own. The output is plain text, or a JSON object with `text` or
+//! Placeholders are `{PROMPT}`, `{GUIDELINES}`, `{EVAL_ID}`, `{ATTEMPT}`, `{TRIAL}`, `{FILES}` and `{OUTPUT_FILE}`. Their
+//! values are quoted for the shell, so they need no quotes of their own. The output is plain text, or a JSON object with `text` or
 //! `output_messages` and, if known, `trace`, `token_usage`, `cost_usd` and `duration_ms`.
 
 mod batch;
@@ -86,7 +86,7 @@ impl Provider for Cli {
             .ask(
                 Call {
                     template: &self.settings.command_template,
-                    values: Values::of(request),
+                    values: Values::of(request, cx),
                     cwd: &cwd,
                     time_limit: self.settings.timeout_seconds,
                     label: None,

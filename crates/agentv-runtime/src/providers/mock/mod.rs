@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use std::time::{Duration, SystemTime};
 
-/// Says the same to everyone.
+/// Says the same to everyone, or something else in each trial.
 #[derive(Debug)]
 pub struct Mock {
     settings: MockSettings,
@@ -21,6 +21,10 @@ pub struct MockSettings {
     /// The answer.
     #[serde(default)]
     pub response: String,
+    /// Several answers, for trials: the first trial of a case gets the first, and so on from the start again. Beats
+    /// `response`.
+    #[serde(default)]
+    pub responses: Vec<String>,
     /// Milliseconds to wait before answering.
     #[serde(default)]
     pub delay_ms: u64,
@@ -50,6 +54,7 @@ impl FromSettings for Mock {
     fn read(fields: &mut Fields<'_, '_>) -> Option<MockSettings> {
         Some(MockSettings {
             response: fields.take("response").unwrap_or_else(|| DEFAULT_RESPONSE.to_owned()),
+            responses: fields.take("responses").unwrap_or_default(),
             delay_ms: fields.take("delay_ms").unwrap_or(0),
             delay_min_ms: fields.take("delay_min_ms").unwrap_or(0),
             delay_max_ms: fields.take("delay_max_ms").unwrap_or(0),
@@ -90,6 +95,7 @@ impl Mock {
         Self {
             settings: MockSettings {
                 response: response.to_owned(),
+                responses: Vec::new(),
                 delay_ms: delay.fixed_ms,
                 delay_min_ms: delay.min_ms,
                 delay_max_ms: delay.max_ms,
@@ -108,6 +114,11 @@ pub struct DryRunDelay {
 }
 
 impl MockSettings {
+    fn answer(&self, trial: u32) -> &str {
+        let turn = (trial as usize).checked_rem(self.responses.len());
+        turn.map_or(&self.response, |turn| &self.responses[turn])
+    }
+
     fn delay(&self) -> Duration {
         let (min, max) = (self.delay_min_ms, self.delay_max_ms.max(self.delay_min_ms));
         if max == 0 {
@@ -135,7 +146,7 @@ impl Provider for Mock {
         }
         Ok(Response {
             trace: self.settings.trace.clone(),
-            ..Response::text(&self.settings.response)
+            ..Response::text(self.settings.answer(cx.purpose.trial.unwrap_or(0)))
         })
     }
 
