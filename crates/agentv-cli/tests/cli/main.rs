@@ -26,6 +26,7 @@ mod real_clients;
 mod resume;
 mod runs;
 mod selection;
+mod trials;
 mod validate;
 mod vscode;
 mod workspace;
