@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need, if it is missing, and runs every test. From any directory, on a fresh machine with rustup:
 #   ./test.sh
-#   ./test.sh --long   also what takes minutes more: 50 runs that are killed and resumed
+#   ./test.sh --long   also what takes minutes more: 50 runs that are killed and resumed, 100 000 cases three times each
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -159,6 +159,7 @@ run "house rules (cargo xtask tidy)" cargo xtask tidy
 
 if $long; then
     run "crashes (cargo xtask crash)" cargo xtask crash
+    run "trials (cargo xtask trials)" cargo xtask trials
 fi
 
 printf '\nall good\n'

@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | tidy | bench | crash | prices`.
+//! The project's own tools: `cargo xtask gen | tidy | bench | crash | trials | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -11,6 +11,7 @@ mod generate;
 mod prices;
 mod repository;
 mod tidy;
+mod trials;
 
 use anyhow::{Context as _, Result, bail};
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ usage: cargo xtask <command>
       --workers N       cases at a time (8)
       --seed N          the same moments as another time
       --no-build        use what was built before
+  trials [--no-build]
+                    run 100 000 cases three times each; check the figures and the memory
   prices            write the table of what models cost, from the newest litellm on PyPI";
 
 fn main() -> ExitCode {
@@ -53,6 +56,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),
+        ["trials", options @ ..] => trials::run(options),
         ["prices"] => prices::write(),
         // Not in the usage: the bench's inputs, for a look at them.
         ["generate", format, count] => {

@@ -193,7 +193,8 @@ pub struct CaseTrialTotals {
     pub passed: u32,
     pub errors: u32,
     pub mean_score: f64,
-    /// Of the mean score, 95 %. Absent with a single trial.
+    /// Of the mean score, 95 %: Wilson's where all scores are 0 or 1, or all the same, else Student's. Absent with a single
+    /// trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<MeanInterval>,
     /// Of the share of trials that pass, 95 %.

@@ -1,6 +1,8 @@
 //! The figures themselves, with the limits that the project set itself.
 
-use super::inputs::{CLAUDE, HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND};
+use super::inputs::{
+    CLAUDE, HUNDRED_THOUSAND, HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND,
+};
 use super::measure::{Sample, Subject, in_turns, in_turns_at_once};
 use super::report::{Row, mib, ms};
 use anyhow::{Context as _, Result, bail};
@@ -58,6 +60,7 @@ pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
     rows.extend(ten_thousand(bench)?);
     if bench.inputs.million {
         rows.extend(million(bench)?);
+        rows.push(trials(bench)?);
     }
     rows.push(children(bench)?);
     rows.push(agents(bench)?);
@@ -150,6 +153,20 @@ fn million(bench: &Bench) -> Result<[Row; 2]> {
         holds: ratio <= 1.3,
     };
     Ok([memory("1 000 000 mock cases from JSONL, memory", many, 48, few), per_case])
+}
+
+/// 100 000 cases, three times each, beside 10 000 that are asked once.
+fn trials(bench: &Bench) -> Result<Row> {
+    let out = "from-trials.jsonl";
+    let mut subjects = [
+        bench.eval(&format!("{TEN_THOUSAND}.jsonl"), "default", "from-jsonl.jsonl"),
+        bench.eval(&format!("{HUNDRED_THOUSAND}.jsonl"), "default", out).with(&["--trials", "3"]),
+    ];
+    in_turns_at_once(3, &mut subjects)?;
+    bench.must_have_written(out, 3 * HUNDRED_THOUSAND)?;
+    fs::remove_file(bench.inputs.path(out))?;
+    let [once, thrice] = subjects.map(|subject| subject.median());
+    Ok(memory("100 000 mock cases, 3 trials each, memory", thrice, 24, once))
 }
 
 /// 200 children, as cases of a `cli` target and from a bare loop.

@@ -12,6 +12,7 @@ pub(super) const SOME: usize = 200;
 pub(super) const HUNDREDS: usize = 500;
 pub(super) const THOUSAND: usize = 1000;
 pub(super) const TEN_THOUSAND: usize = 10_000;
+pub(super) const HUNDRED_THOUSAND: usize = 100_000;
 pub(super) const MILLION: usize = 1_000_000;
 
 /// What every answer holds and every case looks for.
@@ -30,6 +31,7 @@ fn claude() -> String {
 #[derive(Debug)]
 pub(super) struct Inputs {
     dir: TempDir,
+    /// Whether there are the large ones.
     pub million: bool,
 }
 
@@ -46,7 +48,8 @@ impl Inputs {
         for count in [THOUSAND, TEN_THOUSAND] {
             inputs.write(&format!("{count}-cases.yaml"), |out| yaml(out, count))?;
         }
-        for count in [SOME, HUNDREDS, TEN_THOUSAND].into_iter().chain(million.then_some(MILLION)) {
+        let large = [HUNDRED_THOUSAND, MILLION].into_iter().filter(|_| million);
+        for count in [SOME, HUNDREDS, TEN_THOUSAND].into_iter().chain(large) {
             inputs.write(&format!("{count}.jsonl"), |out| jsonl(out, count))?;
         }
         inputs.write("judged.jsonl", |out| judged(out, SOME))?;

@@ -51,6 +51,12 @@ impl Subject {
         Self { output: Some(output), ..self }
     }
 
+    /// With more arguments.
+    pub(super) fn with(mut self, args: &[&str]) -> Self {
+        self.command.args(args);
+        self
+    }
+
     fn run(&mut self) -> Result<Sample> {
         self.command.stderr(File::create(&self.stderr)?);
         if let Some(output) = &self.output {

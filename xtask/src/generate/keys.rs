@@ -116,6 +116,9 @@ pub(super) struct SuiteExecution {
     exploration_tools: Option<Vec<String>>,
     /// Keep the answers of models in `.agentv/cache`, as with `--cache`; `false`: keep none of any target.
     cache: Option<bool>,
+    /// How often each case is asked on each target, unless `--trials` says otherwise; 1 if absent.
+    #[schemars(range(min = 1, max = 1000))]
+    trials: Option<u32>,
     /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
     /// is short for `template`. It wins over the target's, key by key.
     workspace: Option<TextOrWorkspace>,

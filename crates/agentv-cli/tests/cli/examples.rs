@@ -53,7 +53,7 @@ fn arguments(dir: &Path) -> Vec<String> {
     arguments
 }
 
-/// What an example gave, by case: of each record what `expected` names, so that an example may promise its misses, too.
+/// What an example gave, by case and trial: of each record what `expected` names, so that an example may promise its misses, too.
 fn results(cx: &TestContext, arguments: &[String], expected: &Value) -> Value {
     let model = model();
     // As if the Python SDK were installed.
@@ -68,11 +68,17 @@ fn results(cx: &TestContext, arguments: &[String], expected: &Value) -> Value {
         .run();
     ran.success().stderr_lacks("error[").stderr_lacks("warning[");
     let one = |record: Value| {
-        let id = record["eval_id"].as_str().unwrap().to_owned();
-        let outcome = outcome(&record, &expected[&id]);
-        (id, outcome)
+        let name = name(&record);
+        let outcome = outcome(&record, &expected[&name]);
+        (name, outcome)
     };
     Value::Object(ran.records().into_iter().map(one).collect())
+}
+
+/// The case, and which trial of it if there are several.
+fn name(record: &Value) -> String {
+    let id = record["eval_id"].as_str().unwrap();
+    record.get("trial").map_or_else(|| id.to_owned(), |trial| format!("{id}, trial {trial}"))
 }
 
 /// What examples with a real model talk to: a judge where it is asked for a verdict, else a shop.

@@ -403,8 +403,8 @@ fn yaml_has_trials_too() {
         ["eval", "suite.yaml", "--trials", "2", "--output-format", "yaml", "--out", "out.yaml"];
     cx.agentv(args).run().success();
     let text = cx.read("out.yaml");
-    assert!(text.contains("\ntrial: 0\n") || text.contains("\n  trial: 0\n"), "{text}");
-    assert!(text.contains("trial: 1\n"), "{text}");
+    assert!(text.contains("target: default\ntrial: 0\n"), "{text}");
+    assert!(text.contains("target: default\ntrial: 1\n"), "{text}");
 }
 
 #[test]

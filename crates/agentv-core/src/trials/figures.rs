@@ -14,6 +14,8 @@ pub struct CaseTrials {
     pub trials: u32,
     pub passed: u32,
     pub errors: u32,
+    /// Scores that are neither 0 nor 1.
+    between: u32,
     scores: ClusterSums,
 }
 
@@ -23,6 +25,7 @@ impl CaseTrials {
         self.trials += 1;
         self.passed += u32::from(is_pass);
         self.errors += u32::from(is_error);
+        self.between += u32::from(score > 0.0 && score < 1.0);
         self.scores.add(score, 1);
     }
 
@@ -36,9 +39,11 @@ impl CaseTrials {
         self.passed > 0 && self.passed < self.trials
     }
 
-    /// Where the mean score of many more trials would lie. `None` with fewer than two.
+    /// Where the mean score of many more trials would lie. `None` with fewer than two. A mean of zeros and ones is a share,
+    /// which Wilson's interval is made for.
     pub fn interval(&self) -> Option<Interval> {
-        interval(&self.scores)
+        let is_share = self.between == 0 && self.trials > 1;
+        if is_share { wilson(&self.scores) } else { interval(&self.scores) }
     }
 
     /// Where the share of passing trials would lie.
@@ -53,10 +58,14 @@ fn interval(sums: &ClusterSums) -> Option<Interval> {
     // What is less is rounding.
     const NOTHING: f64 = 1e-9;
     if sums.standard_error()? < NOTHING {
-        return wilson_interval_of_mean(sums.mean()?.clamp(0.0, 1.0), sums.len(), CONFIDENCE);
+        return wilson(sums);
     }
     let Interval { low, high } = sums.student_interval(CONFIDENCE)?;
     Some(Interval { low: low.max(0.0), high: high.min(1.0) })
+}
+
+fn wilson(sums: &ClusterSums) -> Option<Interval> {
+    wilson_interval_of_mean(sums.mean()?.clamp(0.0, 1.0), sums.len(), CONFIDENCE)
 }
 
 /// The cases of one suite on one target, each with all of its trials. However many there are, this stays small.
@@ -228,6 +237,10 @@ mod tests {
         let found = case(&[1.0, 1.0]).interval().unwrap();
         near(found.low, 2.0 / (2.0 + square));
         near(found.high, 1.0);
+        // One of four, by Wilson.
+        let found = case(&[0.0, 1.0, 0.0, 0.0]).interval().unwrap();
+        near(found.low, 0.045_587_260_809_700_55);
+        near(found.high, 0.699_358_157_417_598_1);
         assert_eq!(case(&[1.0]).interval(), None);
         assert_eq!(case(&[]).interval(), None);
     }
