@@ -81,7 +81,9 @@ mod tests {
     #[track_caller]
     fn check(groups: &[&[f64]]) {
         let mut sums = ClusterSums::default();
-        groups.iter().for_each(|group| sums.add(group.iter().sum(), group.len()));
+        for group in groups {
+            sums.add(group.iter().sum(), group.len());
+        }
         let clusters = Clusters::new(groups.iter().map(|group| group.iter().copied()));
         assert_eq!(sums.len(), clusters.len());
         let near = |one: Option<f64>, other: Option<f64>| match (one, other) {

@@ -177,14 +177,18 @@ mod tests {
 
     fn case(scores: &[f64]) -> CaseTrials {
         let mut case = CaseTrials::default();
-        scores.iter().for_each(|score| case.add(*score, *score >= 1.0, false));
+        for score in scores {
+            case.add(*score, *score >= 1.0, false);
+        }
         case
     }
 
     /// Cases with their scores, as totals.
     fn totals(cases: &[(&str, &[f64])]) -> TrialTotals {
         let mut figures = TrialFigures::default();
-        cases.iter().for_each(|(id, scores)| figures.add(id, &case(scores)));
+        for (id, scores) in cases {
+            figures.add(id, &case(scores));
+        }
         figures.totals("suite", "target").unwrap()
     }
 

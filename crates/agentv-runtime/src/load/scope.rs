@@ -4,7 +4,7 @@ use super::evaluators;
 use super::files::Files;
 use super::selection::Selection;
 use super::workspace;
-use crate::config::{Cost, Env, Fields, Leftovers, Node, Notes};
+use crate::config::{Cost, Env, Fields, FromNode as _, Leftovers, Node, Notes};
 use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
 use crate::process::Processes;
 use agentv_core::evaluator::OnError;
@@ -149,16 +149,17 @@ impl Head {
 }
 
 fn trials(fields: &mut Fields<'_, '_>) -> Option<Trials> {
-    let count: f64 = fields.take("trials")?;
-    let whole = (1..=Trials::MOST).find(|whole| f64::from(*whole) == count);
-    if whole.is_none() {
-        let most = Trials::MOST;
-        let message = format!("`trials` must be a whole number from 1 to {most}, not `{count}`");
+    let node = fields.node("trials")?;
+    let count = u64::from_node(node).ok().and_then(|count| u32::try_from(count).ok());
+    let trials = count.and_then(Trials::new);
+    if trials.is_none() {
+        let (most, found) = (Trials::MOST, node.to_value());
+        let message = format!("`trials` must be a whole number from 1 to {most}, not `{found}`");
         fields
-            .error("suite::trials", "trials", message)
+            .error_at("suite::trials", node.span, message)
             .help("leave `trials` out to ask each case once");
     }
-    whole.and_then(Trials::new)
+    trials
 }
 
 impl Scope {

@@ -68,7 +68,6 @@ async fn once(
 }
 
 /// The cases of a trial that need an answer, and what they ask.
-#[expect(clippy::type_complexity, reason = "two lists, taken apart at once")]
 fn open_cases(
     lane: &Lane,
     trial: Trial,
