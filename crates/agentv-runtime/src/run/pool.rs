@@ -185,7 +185,7 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
         let Some(case) = job.case() else { continue };
         let Job { lane, trial, answered, .. } = job;
         let target = Arc::clone(&lane.target.label);
-        let started = RunEvent::Started { eval_id: case.id.clone(), target: Arc::clone(&target) };
+        let started = RunEvent::Started { eval_id: case.id.clone(), target };
         if shared.events.send(started.into()).await.is_err() {
             return;
         }
