@@ -231,7 +231,7 @@ pub(crate) struct GenerateRubricsArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
-            2 wrong input, 3 a record has an error, 130 interrupted
+            2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
 
 Examples:
   agentv eval evals/support.eval.yaml
@@ -336,6 +336,12 @@ pub(crate) struct EvalArgs {
     /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
     #[arg(long)]
     pub fail_fast: bool,
+    /// Start no more calls once they have cost so many US dollars, judges included, and exit 3
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Start no more calls once they have used N tokens, judges included, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
     /// Do not exit 3 when records have errors
     #[arg(long)]
     pub allow_errors: bool,

@@ -36,8 +36,8 @@ pub use result::{
     VerdictWord, Vote,
 };
 pub use run::{
-    Ending, GitHead, RunChoice, RunFile, RunFileKind, RunInfo, RunTarget, RunTargetTotals,
-    RunTotals,
+    Ending, GitHead, RunChoice, RunFile, RunFileKind, RunInfo, RunSpend, RunTarget,
+    RunTargetTotals, RunTotals, Spent,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 

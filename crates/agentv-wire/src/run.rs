@@ -51,7 +51,7 @@ pub enum Ending {
     Complete,
     /// The user stopped it.
     Interrupted,
-    /// A gate (`--max-errors`, `--fail-fast`) stopped it.
+    /// A gate (`--max-errors`, `--fail-fast`) or a budget (`--max-cost`, `--max-tokens`) stopped it.
     Stopped,
     /// Results could not be written, or cases could not be read any more.
     Failed,
@@ -130,6 +130,55 @@ pub struct RunTotals {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_score: Option<f64>,
     pub targets: BTreeMap<String, RunTargetTotals>,
+    /// What the calls of the run used, those of earlier sessions included. Absent where nobody was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<RunSpend>,
+}
+
+/// What the calls of a run used. Answers from a cache or a cassette are no calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct RunSpend {
+    /// For the answers that are graded.
+    pub targets: Spent,
+    /// For the grading: judges, and scripts that ask a target.
+    pub judges: Spent,
+}
+
+impl RunSpend {
+    /// Whether nobody was called.
+    pub fn is_nothing(&self) -> bool {
+        self.targets.calls + self.judges.calls == 0
+    }
+
+    /// Adds what more calls used.
+    pub fn add(&mut self, more: &Self) {
+        for (sum, more) in [(&mut self.targets, &more.targets), (&mut self.judges, &more.judges)] {
+            sum.calls += more.calls;
+            sum.cost_usd += more.cost_usd;
+            sum.tokens += more.tokens;
+            sum.unpriced += more.unpriced;
+        }
+    }
+}
+
+/// What some calls used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct Spent {
+    pub calls: u64,
+    /// US dollars, as far as they are known.
+    pub cost_usd: f64,
+    /// Tokens of prompts and answers, as far as they are known.
+    pub tokens: u64,
+    /// Calls that were answered without a word on their cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The numbers of one target.

@@ -7,6 +7,7 @@
 
 mod agents;
 mod bad_input;
+mod budget;
 mod cache;
 mod cassettes;
 mod clients;

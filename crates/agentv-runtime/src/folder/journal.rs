@@ -4,7 +4,7 @@
 //! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
 
 use agentv_core::{EvalCase, Request, Response, TargetName};
-use agentv_wire::number;
+use agentv_wire::{RunSpend, number};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -59,6 +59,8 @@ pub(super) enum Entry<'e> {
     Answered(Answered<'e>),
     #[serde(borrow)]
     Recorded(Recorded<'e>),
+    /// What a call used, whatever came of its case.
+    Spent(RunSpend),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -160,6 +162,11 @@ impl Journal {
             case: Case::new(case, target, &self.root),
             sum: Sum::of(record).to_string().into(),
         }))
+    }
+
+    /// Takes down what a call used. If that fails, the next answer cannot be kept either, and the run stops.
+    pub fn spent(&self, spend: &RunSpend) {
+        let _ = line(&Entry::Spent(*spend)).and_then(|line| self.append(&line));
     }
 
     /// Adds whole lines, all of them or none. After a failure there is no more to be added.

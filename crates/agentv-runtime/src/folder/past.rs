@@ -3,7 +3,7 @@
 use super::RunFolder;
 use super::journal::{Answered, Case, Entry, KeptAnswer, Sum};
 use agentv_core::{EvalCase, TargetName};
-use agentv_wire::ResultRecord;
+use agentv_wire::{ResultRecord, RunSpend};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::{HashMap, HashSet};
@@ -28,6 +28,8 @@ pub struct Past {
     torn: bool,
     /// Answers that nobody can grade any more.
     pub lost_workspaces: usize,
+    /// What the calls of earlier used.
+    pub spent: RunSpend,
 }
 
 /// A whole line of the results.
@@ -127,6 +129,7 @@ impl Past {
             open: HashSet::new(),
             torn: false,
             lost_workspaces: 0,
+            spent: RunSpend::default(),
         };
         let recorded = past.read_journal()?;
         past.read_results(&folder.results(), &recorded)?;
@@ -134,7 +137,7 @@ impl Past {
     }
 
     fn read_journal(&mut self) -> io::Result<HashMap<String, (Slot, String, usize)>> {
-        let mut recorded = HashMap::new();
+        let (mut recorded, mut spent) = (HashMap::new(), RunSpend::default());
         let mut at = 0;
         lines(&self.journal.clone(), |line| {
             let (start, bytes) = (at, line.len());
@@ -156,10 +159,12 @@ impl Past {
                     let known = (case.slot(), case.fingerprint.clone().into_owned(), case.ordinal);
                     recorded.insert(entry.sum.into_owned(), known);
                 }
+                Ok(Entry::Spent(more)) => spent.add(&more),
                 Err(_) => {}
             }
             Ok(())
         })?;
+        self.spent = spent;
         Ok(recorded)
     }
 

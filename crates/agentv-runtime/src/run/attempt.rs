@@ -5,8 +5,7 @@ use super::workspace::{self, Unready};
 use crate::deadline;
 use crate::folder::KeptAnswer;
 use crate::workspace::Workspace;
-use agentv_core::{CallContext, EvalCase, ProviderError, Request, Response};
-use std::sync::Arc;
+use agentv_core::{EvalCase, ProviderError, Request, Response};
 use std::time::{Duration, Instant};
 
 /// What came of asking.
@@ -64,8 +63,7 @@ async fn once(case: &EvalCase, request: &mut Request, cx: &CaseContext<'_>) -> A
 }
 
 async fn call(request: &Request, cx: &CaseContext<'_>) -> Result<Response, ProviderError> {
-    let call =
-        CallContext::new(cx.cancel.child_token(), cx.settings.agent_timeout, Arc::clone(cx.log));
+    let call = cx.call(cx.cancel.child_token());
     let provider = &*cx.target.provider;
     let answering = async {
         provider.prepare(&call).await?;

@@ -5,6 +5,7 @@ use super::lane::LaneTarget;
 use super::{RunSettings, workspace};
 use crate::folder::{Journal, KeptAnswer};
 use crate::workspace::Workspace;
+use agentv_core::call::Refusal;
 use agentv_core::record::{self, Asked, Graded};
 use agentv_core::{CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, prompt};
 use agentv_wire::ResultRecord;
@@ -22,9 +23,19 @@ pub(super) struct CaseContext<'a> {
     pub cancel: &'a CancellationToken,
     pub log: &'a Arc<dyn Log>,
     pub journal: Option<&'a Journal>,
+    /// Set when one of its calls was not made for want of money.
+    pub refusal: Arc<Refusal>,
 }
 
 impl CaseContext<'_> {
+    /// The surroundings of a call that can be stopped by this.
+    pub(super) fn call(&self, cancel: CancellationToken) -> CallContext {
+        CallContext {
+            refusal: Arc::clone(&self.refusal),
+            ..CallContext::new(cancel, self.settings.agent_timeout, Arc::clone(self.log))
+        }
+    }
+
     /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, nothing is gained.
     pub(super) fn keep(&self, case: &EvalCase, request: &Request, answer: (&Response, Duration)) {
         if !self.target.provider.is_free() {
@@ -43,7 +54,7 @@ pub(super) fn stop_if_lost(kept: Option<&io::Result<()>>, cancel: &CancellationT
 }
 
 /// Asks, looks at what was changed, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only
-/// if the run was stopped meanwhile: half a case is no result. `answered` is what a batch call, or an earlier run, brought
+/// if the run was stopped meanwhile, or may spend no more: half a case is no result. `answered` is what a batch call, or an earlier run, brought
 /// for this case.
 pub(super) async fn run_case(
     case: &EvalCase,
@@ -70,7 +81,8 @@ pub(super) async fn run_case(
             ..record::failed(case, asked(request, cx.target), &error, timestamp())
         },
     };
-    if cx.cancel.is_cancelled() {
+    // What was answered is in the journal: when the run is taken up again, it is only graded.
+    if cx.cancel.is_cancelled() || cx.refusal.is_noted() {
         return None;
     }
     if let Some(workspace) = workspace {
@@ -85,7 +97,7 @@ async fn grade(
     candidate: Candidate,
     cx: &CaseContext<'_>,
 ) -> ResultRecord {
-    let call = CallContext::new(cx.cancel.clone(), cx.settings.agent_timeout, Arc::clone(cx.log));
+    let call = cx.call(cx.cancel.clone());
     let look = EvalContext {
         case,
         candidate: &candidate,

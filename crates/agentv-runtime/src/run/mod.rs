@@ -1,6 +1,7 @@
 //! The run: lanes of cases are asked and graded by a fixed pool of workers; one dispatcher owns the results file, the
 //! display and the signals.
 
+mod afford;
 mod attempt;
 mod batch;
 mod case;
@@ -14,6 +15,7 @@ mod resume;
 mod tally;
 mod workspace;
 
+pub use afford::{Uncounted, uncounted};
 pub use dispatcher::{Ended, Outcome, Run, run};
 pub use lane::{Lane, LanePast, LaneTarget, Takes};
 pub use limit::{Limit, Stop};

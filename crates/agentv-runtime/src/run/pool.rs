@@ -172,6 +172,7 @@ async fn guarded(
         cancel: &shared.cancel,
         log: &shared.log,
         journal: shared.journal.as_deref(),
+        refusal: Arc::default(),
     };
     let mut running = std::pin::pin!(run_case(case, answered, &cx));
     let caught = std::future::poll_fn(|task| {

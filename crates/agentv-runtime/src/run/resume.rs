@@ -5,6 +5,7 @@ use super::tally::Tally;
 use crate::folder::{Claim, Fate, Past, Rewritten, RunFolder};
 use crate::load::SourceError;
 use agentv_core::event::Finished;
+use agentv_wire::RunSpend;
 use std::io;
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub struct Resumed {
     pub lost_workspaces: usize,
     /// What the records that stay came to.
     pub tally: Tally,
+    /// What the earlier sessions have spent.
+    pub spent: RunSpend,
 }
 
 /// Why a run cannot be taken up again.
@@ -57,6 +60,7 @@ pub fn resume(
         }
     }
     resumed.lost_workspaces = past.lost_workspaces;
+    resumed.spent = past.spent;
     let tally = &mut resumed.tally;
     resumed.rewritten = past.settle(folder, |record, position, target| {
         tally.add(Finished::new(position, Arc::clone(target), record));

@@ -1,7 +1,7 @@
 //! What a run came to, in numbers. Scores, the extremes and the first reasons are kept, records are not.
 
 use agentv_core::event::{Finished, JudgeError, Mark, Spent, Why};
-use agentv_wire::{Status, VerdictWord};
+use agentv_wire::{RunSpend, Status, VerdictWord};
 use std::collections::BTreeMap;
 
 /// The numbers of a run so far.
@@ -34,6 +34,8 @@ pub struct Tally {
     pub kept_paths: Vec<(String, String)>,
     /// The lowest score of any case.
     pub lowest: Option<f64>,
+    /// What the calls used, once the run is over.
+    pub spend: RunSpend,
 }
 
 /// The numbers of one target.

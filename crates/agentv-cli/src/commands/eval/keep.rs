@@ -265,6 +265,7 @@ fn totals(tally: &Tally) -> RunTotals {
         judge_errors: tally.judge_errors,
         mean_score: (recorded > 0).then_some(mean),
         targets: targets.collect(),
+        spend: (!tally.spend.is_nothing()).then_some(tally.spend),
     }
 }
 

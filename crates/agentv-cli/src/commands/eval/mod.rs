@@ -1,5 +1,6 @@
 //! `agentv eval`: load, plan, run, sum up.
 
+mod budget;
 mod conclude;
 mod keep;
 mod memory;
@@ -12,6 +13,7 @@ use crate::terminal::{self, Progress, Screen, summary};
 use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
+use agentv_runtime::target::Spending;
 use agentv_wire::Exit;
 use keep::Keeping;
 use prepare::{Prepared, Selected, prepare};
@@ -83,11 +85,13 @@ fn attempt(
         return Ok(Exit::Usage);
     };
     check(selected, &settings)?;
+    budget::afford(&plan)?;
     let keeping = match earlier {
         Some(earlier) => keep::go_on(earlier, &mut plan, &settings, surroundings)?,
         None => keep::begin(&run_id, &ordered.command, &plan, &settings, surroundings)?,
     };
     let Keeping { outputs, tally, resumed, book } = keeping;
+    budget::count(&memory.spending, resumed.as_ref(), &outputs);
     announce(&plan, &settings, &mut screen);
     if !selected.is_all {
         screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
@@ -96,7 +100,8 @@ fn attempt(
         terminal::resumed(&run_id, resumed, plan.total, &mut screen);
     }
     screen.show();
-    let outcome = execute(plan, outputs, tally, &settings, processes)
+    let spending = Arc::clone(&memory.spending);
+    let outcome = execute(plan, outputs, tally, &settings, (processes, spending))
         .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
     summary(&outcome.tally, &mut screen);
     if warnings > 0 {
@@ -178,7 +183,7 @@ fn execute(
     outputs: Outputs,
     tally: Tally,
     settings: &EvalSettings,
-    processes: Arc<Processes>,
+    (processes, spending): (Arc<Processes>, Arc<Spending>),
 ) -> io::Result<Outcome> {
     // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
     let _ = process::become_subreaper();
@@ -187,7 +192,7 @@ fn execute(
     let run = Run {
         settings: settings.run,
         workers: settings.choice.workers,
-        limit: Limit::new(gates.max_errors, gates.fail_fast),
+        limit: Limit::new(gates.max_errors, gates.fail_fast, spending),
         outputs,
         reporter: Box::new(Progress::new(tally.scores.len(), plan.total)),
         tally,
