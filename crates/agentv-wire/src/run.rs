@@ -31,6 +31,9 @@ pub struct RunInfo {
     pub ending: Option<Ending>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
+    /// The run, or the results file, whose answers were graded again. Absent where the targets were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graded: Option<String>,
     /// Where the results were asked for.
     pub out: String,
     /// The eval files and targets files as they were when the run started.

@@ -146,6 +146,7 @@ impl EvalSettings {
             budget: Budget { max_cost_usd: args.max_cost, max_tokens: args.max_tokens },
             choice: Choice {
                 targets,
+                regrade: false,
                 workers: args.workers.and_then(|workers| NonZeroUsize::new(workers.into())),
                 dry_run: args.dry_run.then_some(DryRunDelay {
                     fixed_ms: args.dry_run_delay,

@@ -34,7 +34,8 @@ pub(crate) fn resumed(run: &str, resumed: &Resumed, total: usize, screen: &mut S
     }
 }
 
-fn named(ids: &[String]) -> String {
+/// The first of them.
+pub(super) fn named(ids: &[String]) -> String {
     let first: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
     let more = if ids.len() > NAMED { ", …" } else { "" };
     format!("{}{more}", first.join(", "))

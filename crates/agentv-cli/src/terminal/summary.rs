@@ -36,7 +36,7 @@ pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
     }
     targets(tally, screen);
     workspaces(tally, screen);
-    cost(&tally.spend, screen);
+    cost(&tally.paid, screen);
 }
 
 fn heading(text: &str, screen: &mut Screen) {

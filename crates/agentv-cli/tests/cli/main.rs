@@ -16,6 +16,7 @@ mod eval;
 mod examples;
 mod files;
 mod generate;
+mod grade;
 mod import;
 mod judge_test;
 mod judges;

@@ -3,6 +3,7 @@
 //! An answer is in the journal before anybody grades it, and a record's line before the record is in the results. So what
 //! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
 
+use super::asked::asked;
 use agentv_core::{EvalCase, Request, Response, TargetName};
 use agentv_wire::{RunSpend, number};
 use serde::{Deserialize, Serialize};
@@ -98,6 +99,9 @@ pub(super) struct Case<'e> {
     pub trial: u32,
     #[serde(borrow)]
     pub fingerprint: Cow<'e, str>,
+    /// What was asked, apart from how it is graded.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Cow<'e, str>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -115,6 +119,7 @@ impl<'e> Case<'e> {
             target: target.as_str().into(),
             trial: 0,
             fingerprint: hex(&case.fingerprint.0).into(),
+            asked: Some(asked(case).to_string().into()),
         }
     }
 }

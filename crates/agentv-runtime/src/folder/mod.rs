@@ -9,14 +9,18 @@
 //! logs/           for what programs have to say
 //! ```
 
+mod asked;
 mod facts;
+mod index;
 mod journal;
 mod link;
 mod lock;
 mod past;
 mod runs;
 
+pub use asked::asked;
 pub use facts::{git_head, host, sha256};
+pub use index::{Index, Known, PastAnswer, Slot};
 pub use journal::{Journal, KeptAnswer, Sum};
 pub use link::{Link, link};
 pub use past::{Claim, Fate, Past, Rewritten};

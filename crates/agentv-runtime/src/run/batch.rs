@@ -1,7 +1,7 @@
 //! One call for all cases of a lane, where the target asks for it and the provider can.
 
 use super::case::stop_if_lost;
-use super::lane::Lane;
+use super::lane::{Earlier, Lane};
 use super::pool::Shared;
 use super::workspace;
 use crate::deadline;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Answers by the ordinal of their case.
-pub(super) type Answers = HashMap<usize, KeptAnswer>;
+pub(super) type Answers = HashMap<usize, Earlier>;
 
 /// Asks for all cases at once. Without a batch door, or if the call fails, there are no answers and the cases are asked one
 /// by one. This holds all cases of the lane in memory, which nothing else does.
@@ -101,7 +101,7 @@ fn kept(
             .map(|journal| journal.answered((case, name), request, (&response, Duration::ZERO)));
         stop_if_lost(kept.as_ref(), &shared.cancel);
         let answer = KeptAnswer { response, wall: Duration::ZERO, attempt: request.attempt };
-        answers.insert(case.ordinal, answer);
+        answers.insert(case.ordinal, Earlier::Kept(Box::new(answer)));
     }
     answers
 }

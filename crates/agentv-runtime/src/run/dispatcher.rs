@@ -133,7 +133,7 @@ pub async fn run(run: Run) -> Outcome {
             None => Ended::Complete,
         },
     };
-    desk.tally.spend = limit.spending().spent();
+    desk.tally.paid = limit.spending().spent();
     let missing = run.total.saturating_sub(desk.tally.scores.len());
     Outcome { tally: desk.tally, ended, missing }
 }

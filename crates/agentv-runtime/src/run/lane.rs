@@ -2,6 +2,7 @@
 
 use crate::folder::KeptAnswer;
 use crate::load::{LoadedSuite, Ordinals};
+use crate::results::RecordedAnswer;
 use crate::target::JudgeTargets;
 use crate::workspace::Workshop;
 use agentv_core::{EvalCase, Provider, TargetName, WorkspaceSpec};
@@ -21,13 +22,22 @@ pub struct Lane {
     pub past: LanePast,
 }
 
+/// An answer that need not be asked for.
+#[derive(Debug)]
+pub enum Earlier {
+    /// The run has it, but has not graded it.
+    Kept(Box<KeptAnswer>),
+    /// Another run has it, with what it led to.
+    Recorded(Box<RecordedAnswer>),
+}
+
 /// What an earlier run of the lane has left.
 #[derive(Debug, Default)]
 pub struct LanePast {
     /// Cases that have their record.
     pub done: Ordinals,
     /// Answers that are not graded yet, by the ordinals of their cases.
-    pub answers: HashMap<usize, KeptAnswer>,
+    pub answers: HashMap<usize, Earlier>,
 }
 
 impl LanePast {

@@ -11,17 +11,19 @@ mod limit;
 mod outputs;
 mod plan;
 mod pool;
+mod regrade;
 mod resume;
 mod tally;
 mod workspace;
 
 pub use afford::{Uncounted, uncounted};
 pub use dispatcher::{Ended, Outcome, Run, run};
-pub use lane::{Lane, LanePast, LaneTarget, Takes};
+pub use lane::{Earlier, Lane, LanePast, LaneTarget, Takes};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;
+pub use regrade::{RegradeError, Regraded, regrade};
 pub use resume::{ResumeError, Resumed, resume};
 pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
 

@@ -4,10 +4,10 @@
 use super::RunSettings;
 use super::batch::{self, Answers};
 use super::case::{CaseContext, asked, run_case, timestamp};
-use super::lane::Lane;
+use super::lane::{Earlier, Lane};
 use super::limit::Limit;
 use super::outputs::{Rendering, Told};
-use crate::folder::{Journal, KeptAnswer};
+use crate::folder::Journal;
 use crate::load::{Cases, Pulled, SourceError};
 use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, RunEvent, prompt};
@@ -92,7 +92,7 @@ struct Open {
 struct Job {
     lane: Arc<Lane>,
     pulled: Pulled,
-    answered: Option<KeptAnswer>,
+    answered: Option<Earlier>,
 }
 
 impl Job {
@@ -163,7 +163,7 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
 async fn guarded(
     lane: &Lane,
     case: &EvalCase,
-    answered: Option<KeptAnswer>,
+    answered: Option<Earlier>,
     shared: &Shared,
 ) -> Option<ResultRecord> {
     let cx = CaseContext {

@@ -1,5 +1,6 @@
 //! A run that ended early → what is left of it to do.
 
+use super::lane::Earlier;
 use super::plan::Plan;
 use super::tally::Tally;
 use crate::folder::{Claim, Fate, Past, Rewritten, RunFolder};
@@ -53,7 +54,7 @@ pub fn resume(
                 Claim::Done => lane.past.done.insert(case.ordinal),
                 Claim::Answered(answer) => {
                     resumed.answered += 1;
-                    lane.past.answers.insert(case.ordinal, *answer);
+                    lane.past.answers.insert(case.ordinal, Earlier::Kept(answer));
                 }
                 Claim::Open => {}
             }

@@ -34,8 +34,9 @@ pub struct Tally {
     pub kept_paths: Vec<(String, String)>,
     /// The lowest score of any case.
     pub lowest: Option<f64>,
-    /// What the calls used, once the run is over.
-    pub spend: RunSpend,
+    /// What calls really used, once the run is over: answers from a cache cost nothing, and a call may have cost something
+    /// though its case has no record.
+    pub paid: RunSpend,
 }
 
 /// The numbers of one target.

@@ -59,7 +59,7 @@ pub(super) fn count(spending: &Spending, resumed: Option<&Resumed>, outputs: &Ou
 
 /// Says that the budget ended the run. `run` is what can be taken up again.
 pub(super) fn complain(overrun: &Overrun, outcome: &Outcome, run: Option<&str>) {
-    let RunSpend { targets, judges } = &outcome.tally.spend;
+    let RunSpend { targets, judges } = &outcome.tally.paid;
     let how = match overrun {
         Overrun::Cost { max } => {
             let spent = targets.cost_usd + judges.cost_usd;
