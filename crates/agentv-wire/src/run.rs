@@ -143,15 +143,17 @@ pub struct RunTotals {
 #[serde(rename_all = "snake_case")]
 pub struct RunSpend {
     /// For the answers that are graded.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub targets: Spent,
     /// For the grading: judges, and scripts that ask a target.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
     pub judges: Spent,
 }
 
 impl RunSpend {
     /// Whether nobody was called.
     pub fn is_nothing(&self) -> bool {
-        self.targets.calls + self.judges.calls == 0
+        self.targets.is_nothing() && self.judges.is_nothing()
     }
 
     /// Adds what more calls used.
@@ -177,6 +179,12 @@ pub struct Spent {
     /// Calls that were answered without a word on their cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
+}
+
+impl Spent {
+    fn is_nothing(&self) -> bool {
+        self.calls == 0
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

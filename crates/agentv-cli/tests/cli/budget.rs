@@ -63,7 +63,7 @@ fn a_spent_budget_starts_no_more_cases_and_a_larger_one_goes_on() {
     assert_eq!((api.asked().len(), lines(&cx)), (5, 5));
     let spend = &info(&folder(&cx))["totals"]["spend"];
     assert_eq!(spend["targets"], json!({ "calls": 5, "cost_usd": 0.62, "tokens": 620 }));
-    assert_eq!(spend["judges"]["calls"], 0);
+    assert_eq!(spend.get("judges"), None);
 }
 
 #[test]
