@@ -22,9 +22,8 @@ pub(crate) fn regraded(name: &str, regraded: &Regraded, screen: &mut Screen) {
     let missing = format!(" no recorded answer: left out ({})", ids(&regraded.missing));
     say(regraded.missing.len(), "case has", "cases have", &missing);
     let blind: Vec<String> = regraded.blind.keys().cloned().collect();
-    let without =
-        format!(" not be graded, since the messages are not recorded ({})", named(&blind));
-    say(regraded.blind.len(), "evaluator can", "evaluators can", &without);
+    let without = format!(" since the messages are not recorded ({})", named(&blind));
+    say(regraded.blind.len(), "evaluator cannot grade,", "evaluators cannot grade,", &without);
     let lost = " worked out in a workspace: judges see the recorded changes, and the directory if it was kept";
     say(regraded.lost_workspaces, "answer was", "answers were", lost);
 }

@@ -107,6 +107,19 @@ fn judges_count_and_a_case_that_could_not_be_graded_is_only_graded_later() {
     assert_eq!((api.asked().len(), judge.asked().len(), lines(&cx)), (3, 3, 3));
 }
 
+/// A script that asks this through the proxy, and gives full marks if it was answered.
+fn asking(question: &str) -> String {
+    let script = r#"#!/usr/bin/env python3
+import http.client, json, os, urllib.parse
+url = urllib.parse.urlparse(os.environ["AGENTV_TARGET_PROXY_URL"])
+connection = http.client.HTTPConnection(url.hostname, url.port)
+headers = {"Authorization": "Bearer " + os.environ["AGENTV_TARGET_PROXY_TOKEN"]}
+connection.request("POST", "/invoke", '[QUESTION]', headers)
+print(json.dumps({"score": 1 if connection.getresponse().status == 200 else 0}))
+"#;
+    script.replace("[QUESTION]", question)
+}
+
 #[test]
 fn panels_and_scripts_that_ask_a_target_count_as_judges() {
     let api = FakeLlm::answering(MARKS);
@@ -115,17 +128,7 @@ fn panels_and_scripts_that_ask_a_target_count_as_judges() {
         priced("j1", &api),
         priced("j2", &api),
     ]);
-    cx.script(
-        "judge.py",
-        r#"#!/usr/bin/env python3
-import http.client, json, os, urllib.parse
-url = urllib.parse.urlparse(os.environ["AGENTV_TARGET_PROXY_URL"])
-connection = http.client.HTTPConnection(url.hostname, url.port)
-headers = {"Authorization": "Bearer " + os.environ["AGENTV_TARGET_PROXY_TOKEN"]}
-connection.request("POST", "/invoke", json.dumps({"question": "Is it?"}), headers)
-print(json.dumps({"score": 1 if connection.getresponse().status == 200 else 0}))
-"#,
-    );
+    cx.script("judge.py", &asking("{\"question\": \"Is it?\"}"));
     cx.write(
         "suite.yaml",
         &suite(
@@ -210,11 +213,11 @@ fn a_command_is_believed_until_it_does_not_say_what_it_cost() {
     cx.write("suite.yaml", &cases(&["a", "b", "c"]));
     let ran = eval(&cx, &["--max-cost", "5"]);
     ran.code(3).stderr_has(
-        "target `default` did not say what a call cost, as `--max-cost` needs it; 2 cases were not run",
+        "nobody knows what a call of target `default` costs, as `--max-cost` needs it; 2 cases were not run",
     );
     assert_eq!((cx.read("calls").as_str(), ran.records().len()), ("a\n", 1));
     let ran = eval(&cx, &["--max-tokens", "5000"]);
-    ran.code(3).stderr_has("did not say how many tokens a call used");
+    ran.code(3).stderr_has("nobody knows how many tokens a call of target `default` uses");
     eval(&cx, &[]).success().stdout_lacks("Cost:");
 }
 
@@ -279,4 +282,24 @@ fn what_is_remembered_costs_nothing() {
         assert_eq!(info(folders(&cx).last().unwrap())["totals"].get("spend"), None);
     }
     eval(&cx, &["--dry-run", "--max-cost", "0.1"]).success();
+}
+
+#[test]
+fn a_script_that_asks_somebody_without_a_price_ends_the_run() {
+    let api = FakeLlm::answering("ok");
+    let cx = with_targets(&[
+        mock_target("default", "ok") + "    judge_target: default\n",
+        openai_target("other", &api.url()),
+    ]);
+    cx.script("judge.py", &asking("{\"question\": \"Is it?\", \"target\": \"other\"}"));
+    cx.write(
+        "suite.yaml",
+        &cases(&["a", "b"]).replace(
+            GRADER,
+            "{name: script, type: code_judge, script: [./judge.py], target: true}",
+        ),
+    );
+    let ran = eval(&cx, &["--max-cost", "1"]);
+    ran.code(3).stderr_has("nobody knows what a call of target `other` costs");
+    assert_eq!((ran.records().len(), api.asked().len()), (0, 0));
 }

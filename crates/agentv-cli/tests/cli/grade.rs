@@ -69,6 +69,7 @@ fn other_evaluators_grade_the_answers_of_then_and_nobody_is_asked() {
     let graded = info(folders(&cx).last().unwrap());
     assert_eq!((&graded["graded"], &graded["ending"]), (&json!(run), &json!("complete")));
     cx.agentv(["runs", "list"]).run().success().stdout_has("3/3");
+    cx.agentv(["runs", "show"]).run().success().stdout_has(&format!("Graded    {run}"));
     let compared = cx.agentv(["compare", &run, &newest(&cx)]).run();
     compared.code(1).stdout_has("-0.667");
     // Whichever is graded, the same comes of it; and what was graded can be graded again.

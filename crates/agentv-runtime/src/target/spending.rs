@@ -30,7 +30,7 @@ pub enum Overrun {
     Tokens {
         max: u64,
     },
-    /// A call of this target said nothing of its cost, and to take it for free would make the budget worth nothing.
+    /// A call of this target says nothing of its cost, and to take it for free would make the budget worth nothing.
     UnknownCost {
         target: TargetName,
     },
@@ -51,15 +51,13 @@ impl fmt::Display for Overrun {
         match self {
             Self::Cost { .. } => f.write_str("the budget of `--max-cost` is spent"),
             Self::Tokens { .. } => f.write_str("the budget of `--max-tokens` is spent"),
-            Self::UnknownCost { target } => {
-                write!(
-                    f,
-                    "target `{target}` did not say what a call cost, as `--max-cost` needs it"
-                )
-            }
+            Self::UnknownCost { target } => write!(
+                f,
+                "nobody knows what a call of target `{target}` costs, as `--max-cost` needs it"
+            ),
             Self::UnknownTokens { target } => write!(
                 f,
-                "target `{target}` did not say how many tokens a call used, as `--max-tokens` needs it"
+                "nobody knows how many tokens a call of target `{target}` uses, as `--max-tokens` needs it"
             ),
         }
     }
@@ -345,4 +343,64 @@ impl Drop for Reservation<'_> {
 )]
 fn rounded(tokens: f64) -> u64 {
     tokens.round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const USED: Bill = Bill::Told { cost_usd: Some(1.0), tokens: Some(100.0) };
+    const THOUGHT: Amount = Amount { cost_usd: 1.0, tokens: 100.0 };
+
+    fn within(dollars: f64) -> Arc<Spending> {
+        let budget = Budget { max_cost_usd: Some(dollars), max_tokens: None };
+        Arc::new(Spending::within(budget))
+    }
+
+    #[tokio::test]
+    async fn who_may_not_fit_waits_for_the_calls_under_way() {
+        let spending = within(1.5);
+        let target = TargetName::from("t");
+        let caller = (&target, Role::Candidate);
+        let first = spending.reserve(THOUGHT, caller).await.unwrap();
+        // Half a dollar is left, so the second may go; the third may not, as long as the two may use up everything.
+        let second = spending.reserve(THOUGHT, caller).await.unwrap();
+        assert!(spending.admit(THOUGHT).is_none());
+        first.settle(&[Bill::Nothing]);
+        let third = spending.reserve(THOUGHT, caller).await.unwrap();
+        second.settle(&[USED]);
+        third.settle(&[USED]);
+        let overrun = spending.reserve(THOUGHT, caller).await.unwrap_err();
+        assert_eq!(overrun, Overrun::Cost { max: 1.5 });
+        let spent = spending.spent().targets;
+        assert_eq!((spent.calls, spent.cost_usd, spent.tokens), (3, 2.0, 200));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_cut_off_costs_what_was_reserved_for_it() {
+        let spending = within(5.0);
+        let target = TargetName::from("t");
+        drop(spending.reserve(THOUGHT, (&target, Role::Judge)).await.unwrap());
+        assert_eq!(spending.spent().judges.cost_usd, 1.0);
+        assert_eq!(spending.overrun(), None);
+    }
+
+    #[tokio::test]
+    async fn what_is_not_told_ends_it() {
+        let spending = within(5.0);
+        let target = TargetName::from("t");
+        let call = spending.reserve(THOUGHT, (&target, Role::Proxy)).await.unwrap();
+        call.settle(&[Bill::Told { cost_usd: None, tokens: Some(1.0) }]);
+        assert_eq!(spending.overrun(), Some(Overrun::UnknownCost { target }));
+        assert_eq!(spending.spent().judges.unpriced, 1);
+    }
+
+    #[test]
+    fn numbers_that_make_no_sense_are_none() {
+        let reported = |cost| Reported { cost_usd: Some(cost), ..Reported::default() };
+        for cost in [-1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(Bill::of(&reported(cost)), Bill::Told { cost_usd: None, tokens: None });
+        }
+    }
 }
