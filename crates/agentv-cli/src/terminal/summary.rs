@@ -138,7 +138,8 @@ fn cost(RunSpend { targets, judges }: &RunSpend, screen: &mut Screen) {
         _ if total == "unknown" => String::new(),
         calls => format!(", and {} of unknown cost", count(calls, "call", "calls")),
     };
-    screen.line(format!("Cost: {total}{parts}{more}; {} tokens", amount(tokens)));
+    let tokens = if tokens > 0 { format!("; {} tokens", amount(tokens)) } else { String::new() };
+    screen.line(format!("Cost: {total}{parts}{more}{tokens}"));
 }
 
 /// One line for each target, where there are several.
