@@ -382,7 +382,8 @@ mod tests {
         let spending = within(5.0);
         let target = TargetName::from("t");
         drop(spending.reserve(THOUGHT, (&target, Role::Judge)).await.unwrap());
-        assert_eq!(spending.spent().judges.cost_usd, 1.0);
+        let used = Spent { calls: 1, cost_usd: 1.0, tokens: 100, unpriced: 0 };
+        assert_eq!(spending.spent().judges, used);
         assert_eq!(spending.overrun(), None);
     }
 
