@@ -26,6 +26,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run eval files against targets and write one record per case
     Eval(Box<EvalArgs>),
+    /// Grade the answers of an earlier run again: targets are not asked, judges are
+    Grade(Box<GradeArgs>),
     /// Look at earlier runs, or remove them
     #[command(subcommand)]
     Runs(RunsCommand),
@@ -231,7 +233,7 @@ pub(crate) struct GenerateRubricsArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
-            2 wrong input, 3 a record has an error, 130 interrupted
+            2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
 
 Examples:
   agentv eval evals/support.eval.yaml
@@ -339,10 +341,105 @@ pub(crate) struct EvalArgs {
     /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
     #[arg(long)]
     pub fail_fast: bool,
+    /// Start no more calls once they have cost so many US dollars, judges included, and exit 3
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Start no more calls once they have used N tokens, judges included, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
     /// Do not exit 3 when records have errors
     #[arg(long)]
     pub allow_errors: bool,
     /// Leave out cases and evaluators that cannot be used, instead of refusing to run
+    #[arg(long)]
+    pub skip_invalid: bool,
+    /// Treat warnings in files as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Say more
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The evaluators are those that the eval files have now. A case that asks something
+else than what was answered is left out and named, and so is one without an answer.
+With --cache, a judge is not asked again what it has been asked before.
+
+Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
+            2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
+
+Examples:
+  agentv grade latest
+  agentv grade 2026-11-16T03-59-47-579Z-ef7e --cache --out regraded.jsonl
+  agentv grade results.jsonl evals/support.eval.yaml")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
+pub(crate) struct GradeArgs {
+    /// The id or the folder of a run, `latest`, or a results file (.jsonl, .yaml)
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Eval files, or globs of them [default: those of the run]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// Grade only the answers of this target; repeat it for more
+    #[arg(long, value_name = "NAME")]
+    pub target: Vec<String>,
+    /// The targets file, or a directory that holds it, for the judges [default: looked for from each eval file upwards]
+    #[arg(long, value_name = "PATH")]
+    pub targets: Option<PathBuf>,
+    /// Grade only cases whose id matches
+    #[arg(long, value_name = "GLOB", help_heading = "Which cases")]
+    pub eval_id: Option<String>,
+    /// Grade only cases with this text in their id, or whose id matches this pattern; repeat it for more
+    #[arg(long, value_name = "TEXT|GLOB", help_heading = "Which cases")]
+    pub filter: Vec<String>,
+    /// Grade only cases with this tag; repeat it for more
+    #[arg(long, value_name = "TAG", help_heading = "Which cases")]
+    pub tag: Vec<String>,
+    /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Where results go [default: .agentv/results/grade_<time>.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The format of the results
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
+    pub output_format: OutputFormat,
+    /// Keep nothing in .agentv/runs
+    #[arg(long)]
+    pub no_run_folder: bool,
+    /// Keep answers of judges in .agentv/cache, and do not ask again what is known there
+    #[arg(long)]
+    pub cache: bool,
+    /// Ask judges again and keep nothing, whatever the files say
+    #[arg(long, conflicts_with = "cache")]
+    pub no_cache: bool,
+    /// Seconds that one judge may take; 0 means no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    pub agent_timeout: f64,
+    /// Exit 1 if the mean score of any target is below this
+    #[arg(long, value_name = "SCORE")]
+    pub threshold: Option<f64>,
+    /// Exit 1 if any case scores below this
+    #[arg(long, value_name = "SCORE")]
+    pub case_threshold: Option<f64>,
+    /// Start no more cases once N have ended in an error, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_errors: Option<u32>,
+    /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Start no more calls of judges once they have cost so many US dollars, and exit 3
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Start no more calls of judges once they have used N tokens, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
+    /// Do not exit 3 when records have errors
+    #[arg(long)]
+    pub allow_errors: bool,
+    /// Leave out cases and evaluators that cannot be used, instead of refusing to grade
     #[arg(long)]
     pub skip_invalid: bool,
     /// Treat warnings in files as errors

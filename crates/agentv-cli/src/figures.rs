@@ -43,7 +43,6 @@ pub(crate) fn duration(time: Duration) -> String {
 }
 
 /// American dollars: cents from a dollar up, and below it as many digits as say something.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
 pub(crate) fn money(dollars: f64) -> String {
     if dollars == 0.0 || dollars.abs() >= 1.0 {
         format!("${dollars:.2}")
@@ -56,7 +55,6 @@ pub(crate) fn money(dollars: f64) -> String {
 
 /// `950`, `12.3k`, `1.2M`: for tokens.
 #[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
-#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
 pub(crate) fn amount(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),

@@ -27,6 +27,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     match args.command {
         Command::Eval(args) => commands::eval::run(*args, &words, &surroundings),
+        Command::Grade(args) => commands::grade::run(*args, &words, &surroundings),
         Command::Runs(command) => commands::runs::run(command, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),
         Command::Compare(args) => commands::compare::run(&args, &surroundings),

@@ -4,7 +4,7 @@ use crate::{EvalId, EvaluatorName, Request, TargetName, Trial};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,22 @@ pub struct CallContext {
     pub purpose: Purpose,
     /// Set by a reader who may find the answer unusable.
     pub acceptance: Option<Arc<Acceptance>>,
+    /// Shared by all calls of a case.
+    pub refusal: Arc<Refusal>,
+}
+
+/// Whether a call was not made, since the run may spend no more. Its case has no result then, whatever else came of it.
+#[derive(Debug, Default)]
+pub struct Refusal(AtomicBool);
+
+impl Refusal {
+    pub fn note(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// What a call is for. Whoever remembers answers tells calls apart by it.
@@ -191,8 +207,15 @@ impl CallContext {
     }
 
     pub fn new(cancel: CancellationToken, time_limit: Option<Duration>, log: Arc<dyn Log>) -> Self {
-        let purpose = Purpose::default();
-        Self { cancel, time_limit, log, line: Arc::default(), purpose, acceptance: None }
+        Self {
+            cancel,
+            time_limit,
+            log,
+            line: Arc::default(),
+            purpose: Purpose::default(),
+            acceptance: None,
+            refusal: Arc::default(),
+        }
     }
 
     /// The same for one trial of a case.
@@ -207,6 +230,7 @@ impl CallContext {
     pub fn child(&self) -> Self {
         Self {
             purpose: self.purpose.clone(),
+            refusal: Arc::clone(&self.refusal),
             ..Self::new(self.cancel.child_token(), self.time_limit, Arc::clone(&self.log))
         }
     }

@@ -11,6 +11,49 @@ use std::sync::Arc;
 #[async_trait]
 pub trait Evaluator: fmt::Debug + Send + Sync {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError>;
+
+    /// What it needs besides the answer.
+    fn needs(&self) -> Needs<'_> {
+        Needs::default()
+    }
+}
+
+/// What an evaluator needs besides the answer, as far as it is known before it grades.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs<'e> {
+    /// Whether it asks the target that judges.
+    pub judge: bool,
+    /// Whom it asks by name.
+    pub targets: Vec<&'e str>,
+    pub looks_at: LooksAt,
+}
+
+/// How closely an evaluator looks at what the candidate did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LooksAt {
+    /// At the answer and what it cost.
+    #[default]
+    Answer,
+    /// At the messages that led to it, too.
+    Messages,
+    /// At the tools that were called. That none is known of is not the same as that there was none.
+    Trace,
+}
+
+impl Needs<'_> {
+    /// Of somebody who asks the target that judges.
+    pub fn of_judge() -> Self {
+        Self { judge: true, ..Self::default() }
+    }
+
+    /// What both need.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.judge |= other.judge;
+        self.targets.extend(other.targets);
+        self.looks_at = self.looks_at.max(other.looks_at);
+        self
+    }
 }
 
 /// All that an evaluator may look at. What is not in here, none can use.

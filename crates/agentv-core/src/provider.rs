@@ -171,6 +171,10 @@ pub struct ProviderError {
     pub metadata: Object,
 }
 
+/// The facts of an error that say what it cost.
+const COST: &str = "cost_usd";
+const TOKENS: &str = "token_usage";
+
 /// What kind of failure, as far as anybody decides on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderErrorKind {
@@ -224,6 +228,29 @@ impl ProviderError {
     pub fn with(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
         self.metadata.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// Adds what it cost all the same, as far as that was said.
+    #[must_use]
+    pub fn costing(mut self, reported: &Reported) -> Self {
+        if let Some(cost) = reported.cost_usd {
+            self = self.with(COST, cost);
+        }
+        if let Some(usage) = reported.token_usage.and_then(|usage| serde_json::to_value(usage).ok())
+        {
+            self = self.with(TOKENS, usage);
+        }
+        self
+    }
+
+    /// What it cost all the same.
+    pub fn reported(&self) -> Reported {
+        let usage = self.metadata.get(TOKENS).cloned();
+        Reported {
+            cost_usd: self.metadata.get(COST).and_then(serde_json::Value::as_f64),
+            token_usage: usage.and_then(|usage| serde_json::from_value(usage).ok()),
+            duration_ms: None,
+        }
     }
 
     pub fn is_timeout(&self) -> bool {

@@ -171,6 +171,11 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
     }
 }
 
+/// What was asked, as a record has it.
+pub fn recorded_request(asked: Request, recorded_as: RecordedAs) -> ProviderRequest {
+    request(asked, recorded_as, None)
+}
+
 fn request(request: Request, recorded_as: RecordedAs, error: Option<&str>) -> ProviderRequest {
     let Request { question, guidelines, chat, guideline_paths, .. } = request;
     let paths = guideline_paths.iter().map(|path| path.display().to_string()).collect();

@@ -28,7 +28,7 @@ impl Exit {
         (Self::Usage, "wrong input or usage; nothing was called and no output file was touched"),
         (
             Self::Incomplete,
-            "a record has `error` (unless `--allow-errors`), `--max-errors` stopped the run, or results could not be written",
+            "a record has `error` (unless `--allow-errors`), `--max-errors` or a budget stopped the run, or results could not be written",
         ),
         (Self::Interrupted, "interrupted"),
     ];

@@ -37,7 +37,7 @@ pub use result::{
 };
 pub use run::{
     CaseTrialTotals, Ending, FlakyCase, GitHead, PassOfK, RunChoice, RunFile, RunFileKind, RunInfo,
-    RunTarget, RunTargetTotals, RunTotals, TrialTotals,
+    RunSpend, RunTarget, RunTargetTotals, RunTotals, Spent, TrialTotals,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 

@@ -32,6 +32,9 @@ pub struct RunInfo {
     pub ending: Option<Ending>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<u8>,
+    /// The run, or the results file, whose answers were graded again. Absent where the targets were asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub graded: Option<String>,
     /// Where the results were asked for.
     pub out: String,
     /// The eval files and targets files as they were when the run started.
@@ -52,7 +55,7 @@ pub enum Ending {
     Complete,
     /// The user stopped it.
     Interrupted,
-    /// A gate (`--max-errors`, `--fail-fast`) stopped it.
+    /// A gate (`--max-errors`, `--fail-fast`) or a budget (`--max-cost`, `--max-tokens`) stopped it.
     Stopped,
     /// Results could not be written, or cases could not be read any more.
     Failed,
@@ -134,6 +137,9 @@ pub struct RunTotals {
     /// Of each suite on each target, where cases are asked several times.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<TrialTotals>,
+    /// What the calls of the run used, those of earlier sessions included. Absent where nobody was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spend: Option<RunSpend>,
 }
 
 /// What the trials of one suite on one target came to.
@@ -200,6 +206,60 @@ pub struct CaseTrialTotals {
     /// Of the share of trials that pass, 95 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_interval: Option<MeanInterval>,
+}
+
+/// What the calls of a run used. Answers from a cache or a cassette are no calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct RunSpend {
+    /// For the answers that are graded.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub targets: Spent,
+    /// For the grading: judges, and scripts that ask a target.
+    #[serde(default, skip_serializing_if = "Spent::is_nothing")]
+    pub judges: Spent,
+}
+
+impl RunSpend {
+    /// Whether nobody was called.
+    pub fn is_nothing(&self) -> bool {
+        self.targets.is_nothing() && self.judges.is_nothing()
+    }
+
+    /// Adds what more calls used.
+    pub fn add(&mut self, more: &Self) {
+        for (sum, more) in [(&mut self.targets, &more.targets), (&mut self.judges, &more.judges)] {
+            sum.calls += more.calls;
+            sum.cost_usd += more.cost_usd;
+            sum.tokens += more.tokens;
+            sum.unpriced += more.unpriced;
+        }
+    }
+}
+
+/// What some calls used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct Spent {
+    pub calls: u64,
+    /// US dollars, as far as they are known.
+    pub cost_usd: f64,
+    /// Tokens of prompts and answers, as far as they are known.
+    pub tokens: u64,
+    /// Calls that were answered without a word on their cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unpriced: u64,
+}
+
+impl Spent {
+    fn is_nothing(&self) -> bool {
+        self.calls == 0
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The numbers of one target.

@@ -70,7 +70,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ("import", &[("providers", Whole)]),
     ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
-    ("results", &[("load", Whole), ("writers", Whole)]),
+    ("results", &[("load", Whole), ("writers", Whole), ("folder", Whole)]),
     ("folder", &[]),
     (
         "run",
@@ -86,6 +86,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("load", Whole),
             ("writers", Whole),
             ("folder", Whole),
+            ("results", Whole),
         ],
     ),
 ];

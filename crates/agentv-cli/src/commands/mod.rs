@@ -4,6 +4,7 @@ pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod eval;
 pub(crate) mod generate;
+pub(crate) mod grade;
 pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod merge;

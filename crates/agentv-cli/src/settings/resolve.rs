@@ -7,6 +7,7 @@ use agentv_runtime::cache::CacheChoice;
 use agentv_runtime::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, eval_files};
 use agentv_runtime::providers::mock::DryRunDelay;
 use agentv_runtime::run::{Choice, RunSettings};
+use agentv_runtime::target::Budget;
 use agentv_runtime::writers::WriterKind;
 use agentv_wire::RunChoice;
 use std::num::NonZeroUsize;
@@ -28,6 +29,8 @@ pub(crate) struct EvalSettings {
     pub writer: &'static WriterKind,
     pub run: RunSettings,
     pub gates: Gates,
+    /// How much the run may spend.
+    pub budget: Budget,
     /// What the flags say of remembered answers; `None` leaves it to the files.
     pub cache: Option<CacheChoice>,
     /// A cassette to be written. As the user wrote it, since errors in records name it and are to be the same everywhere.
@@ -95,6 +98,12 @@ impl EvalSettings {
                 ));
             }
         }
+        if let Some(cost) = args.max_cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
+            return Err(SettingsError::new(
+                format!("`--max-cost {cost}` is no budget"),
+                "give dollars above 0, like 2.5",
+            ));
+        }
         let writer = match args.output_format {
             OutputFormat::Jsonl => WriterKind::find("jsonl"),
             OutputFormat::Yaml => WriterKind::find("yaml"),
@@ -134,8 +143,10 @@ impl EvalSettings {
                 max_errors: args.max_errors.map(|max| max as usize),
                 fail_fast: args.fail_fast,
             },
+            budget: Budget { max_cost_usd: args.max_cost, max_tokens: args.max_tokens },
             choice: Choice {
                 targets,
+                regrade: false,
                 workers: args.workers.and_then(|workers| NonZeroUsize::new(workers.into())),
                 trials: args.trials.and_then(Trials::new),
                 dry_run: args.dry_run.then_some(DryRunDelay {

@@ -36,7 +36,8 @@ pub(crate) fn resumed(run: &str, resumed: &Resumed, plan: &Plan, screen: &mut Sc
     }
 }
 
-fn named(ids: &[String]) -> String {
+/// The first of them.
+pub(super) fn named(ids: &[String]) -> String {
     // Of a case with trials there is a record for each.
     let mut ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     ids.dedup();

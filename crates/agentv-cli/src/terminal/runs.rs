@@ -49,6 +49,7 @@ pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &
     say("Run", &info.run);
     say("State", state.name());
     say("Command", &format!("agentv {}", info.command.join(" ")));
+    say("Graded", info.graded.as_deref().unwrap_or_default());
     say("Started", &info.started);
     say("Resumed", &info.resumed.join(", "));
     say("Ended", info.ended.as_deref().unwrap_or_default());

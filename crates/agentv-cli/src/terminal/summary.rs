@@ -1,8 +1,9 @@
 //! The numbers at the end of a run. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
-use crate::figures::score;
+use crate::figures::{amount, count, money, score};
 use agentv_runtime::run::{Placed, Tally};
+use agentv_wire::RunSpend;
 
 const RULE: &str = "==================================================";
 
@@ -35,6 +36,7 @@ pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
     }
     targets(tally, screen);
     workspaces(tally, screen);
+    cost(&tally.paid, screen);
 }
 
 fn heading(text: &str, screen: &mut Screen) {
@@ -115,6 +117,29 @@ fn workspaces(tally: &Tally, screen: &mut Screen) {
     if more > 0 {
         screen.line(format!("  … and {more} more"));
     }
+}
+
+/// What the calls cost, where anything is known of it.
+fn cost(RunSpend { targets, judges }: &RunSpend, screen: &mut Screen) {
+    let (dollars, tokens) = (targets.cost_usd + judges.cost_usd, targets.tokens + judges.tokens);
+    if dollars == 0.0 && tokens == 0 {
+        return;
+    }
+    let unpriced = targets.unpriced + judges.unpriced;
+    let calls = targets.calls + judges.calls;
+    let total = if unpriced >= calls { "unknown".to_owned() } else { money(dollars) };
+    let parts = if judges.calls > 0 && total != "unknown" {
+        format!(" (targets {}, judges {})", money(targets.cost_usd), money(judges.cost_usd))
+    } else {
+        String::new()
+    };
+    let more = match usize::try_from(unpriced).unwrap_or(usize::MAX) {
+        0 => String::new(),
+        _ if total == "unknown" => String::new(),
+        calls => format!(", and {} of unknown cost", count(calls, "call", "calls")),
+    };
+    let tokens = if tokens > 0 { format!("; {} tokens", amount(tokens)) } else { String::new() };
+    screen.line(format!("Cost: {total}{parts}{more}{tokens}"));
 }
 
 /// One line for each target, where there are several.

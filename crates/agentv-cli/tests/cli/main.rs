@@ -7,6 +7,7 @@
 
 mod agents;
 mod bad_input;
+mod budget;
 mod cache;
 mod cassettes;
 mod clients;
@@ -15,6 +16,7 @@ mod eval;
 mod examples;
 mod files;
 mod generate;
+mod grade;
 mod import;
 mod judge_test;
 mod judges;

@@ -514,12 +514,14 @@ fn what_is_told_is_in_the_journal_first() {
     assert_eq!(meeting.next(), "judge");
     // The judge is at work: the answer is kept, and there is no record.
     let journal = fs::read_to_string(folder(&cx).join("journal.jsonl")).unwrap();
-    assert!(journal.starts_with("{\"answered\":") && journal.ends_with("}\n"), "{journal}");
+    let lines: Vec<&str> = journal.lines().collect();
+    assert!(lines[0].starts_with("{\"spent\":") && journal.ends_with("}\n"), "{journal}");
+    assert!(lines[1].starts_with("{\"answered\":"), "{journal}");
     assert_eq!(cx.read("out.jsonl"), "");
     meeting.let_go(1);
     running.finish().success();
     let journal = fs::read_to_string(folder(&cx).join("journal.jsonl")).unwrap();
-    assert_eq!(journal.lines().count(), 2);
+    assert_eq!(journal.lines().count(), 3);
     assert!(journal.lines().last().unwrap().starts_with("{\"recorded\":"));
 }
 

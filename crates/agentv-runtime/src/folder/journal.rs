@@ -3,8 +3,9 @@
 //! An answer is in the journal before anybody grades it, and a record's line before the record is in the results. So what
 //! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
 
+use super::asked::asked;
 use agentv_core::{EvalCase, Request, Response, TargetName, Trial};
-use agentv_wire::number;
+use agentv_wire::{RunSpend, number};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -59,6 +60,8 @@ pub(super) enum Entry<'e> {
     Answered(Answered<'e>),
     #[serde(borrow)]
     Recorded(Recorded<'e>),
+    /// What a call used, whatever came of its case.
+    Spent(RunSpend),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -97,6 +100,9 @@ pub(super) struct Case<'e> {
     pub trial: u32,
     #[serde(borrow)]
     pub fingerprint: Cow<'e, str>,
+    /// What was asked, apart from how it is graded.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<Cow<'e, str>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -122,6 +128,7 @@ impl<'e> Case<'e> {
             target: target.as_str().into(),
             trial: trial.number(),
             fingerprint: hex(&case.fingerprint.0).into(),
+            asked: Some(asked(case).to_string().into()),
         }
     }
 }
@@ -164,6 +171,11 @@ impl Journal {
             case: Case::new(work, &self.root),
             sum: Sum::of(record).to_string().into(),
         }))
+    }
+
+    /// Takes down what a call used. If that fails, the next answer cannot be kept either, and the run stops.
+    pub fn spent(&self, spend: &RunSpend) {
+        let _ = line(&Entry::Spent(*spend)).and_then(|line| self.append(&line));
     }
 
     /// Adds whole lines, all of them or none. After a failure there is no more to be added.

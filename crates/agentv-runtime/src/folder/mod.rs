@@ -9,7 +9,9 @@
 //! logs/           for what programs have to say
 //! ```
 
+mod asked;
 mod facts;
+mod index;
 mod journal;
 mod link;
 mod lock;
@@ -17,7 +19,9 @@ mod past;
 mod runs;
 mod trials;
 
+pub use asked::asked;
 pub use facts::{git_head, host, sha256};
+pub use index::{Index, Known, PastAnswer, Slot};
 pub use journal::{Journal, KeptAnswer, Sum, Work};
 pub use link::{Link, link};
 pub use past::{Claim, Fate, Past, Rewritten};

@@ -1,16 +1,16 @@
 //! What a run that ended early, or a complete one, has left: records and answers by their cases.
 
 use super::RunFolder;
-use super::journal::{Answered, Case, Entry, KeptAnswer, Sum, Work};
+use super::index::{Index, Known, PastAnswer, Slot, lines};
+use super::journal::{Case, KeptAnswer, Sum, Work};
 use agentv_core::event::Place;
-use agentv_wire::ResultRecord;
+use agentv_wire::{ResultRecord, RunSpend};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// The records and answers of earlier, to be claimed by the cases of now.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct Past {
     torn: bool,
     /// Answers that nobody can grade any more.
     pub lost_workspaces: usize,
+    /// What the calls of earlier used.
+    pub spent: RunSpend,
 }
 
 /// A whole line of the results.
@@ -61,25 +63,6 @@ pub enum Claim {
     Open,
 }
 
-/// A case by what it is called, wherever in the file it stands now.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Slot {
-    file: String,
-    eval_id: String,
-    target: String,
-    trial: u32,
-}
-
-#[derive(Debug)]
-struct PastAnswer {
-    fingerprint: String,
-    ordinal: usize,
-    workspace: bool,
-    /// Where in the journal.
-    at: u64,
-    bytes: usize,
-}
-
 /// What was done to the results before the run goes on.
 #[derive(Debug, Default)]
 pub struct Rewritten {
@@ -95,17 +78,6 @@ pub struct Rewritten {
     pub unknown: usize,
 }
 
-impl Case<'_> {
-    fn slot(&self) -> Slot {
-        Slot {
-            file: self.file.clone().into_owned(),
-            eval_id: self.eval_id.clone().into_owned(),
-            target: self.target.clone().into_owned(),
-            trial: self.trial,
-        }
-    }
-}
-
 /// Of a record, only whether there is an error.
 #[derive(Deserialize)]
 struct Glance {
@@ -117,64 +89,30 @@ struct Glance {
 impl Past {
     /// Reads what a run has left. Files are named from `root`.
     pub fn read(folder: &RunFolder, root: &Path) -> io::Result<Self> {
+        let Index { recorded, answers, spent } = Index::read(&folder.journal())?;
         let mut past = Self {
             root: root.to_owned(),
             journal: folder.journal(),
             records: Vec::new(),
             unclaimed: HashMap::new(),
-            answers: HashMap::new(),
+            answers,
             open: HashSet::new(),
             torn: false,
             lost_workspaces: 0,
+            spent,
         };
-        let recorded = past.read_journal()?;
         past.read_results(&folder.results(), &recorded)?;
         Ok(past)
     }
 
-    fn read_journal(&mut self) -> io::Result<HashMap<String, (Slot, String, usize)>> {
-        let mut recorded = HashMap::new();
-        let mut at = 0;
-        lines(&self.journal.clone(), |line| {
-            let (start, bytes) = (at, line.len());
-            at += bytes as u64;
-            // A line that cannot be read is a case that is asked again.
-            match serde_json::from_slice(line) {
-                Ok(Entry::Answered(Answered { case, workspace, .. })) => {
-                    let answer = PastAnswer {
-                        fingerprint: case.fingerprint.clone().into_owned(),
-                        ordinal: case.ordinal,
-                        workspace,
-                        at: start,
-                        bytes,
-                    };
-                    self.answers.entry(case.slot()).or_default().push(answer);
-                }
-                Ok(Entry::Recorded(entry)) => {
-                    let case = &entry.case;
-                    let known = (case.slot(), case.fingerprint.clone().into_owned(), case.ordinal);
-                    recorded.insert(entry.sum.into_owned(), known);
-                }
-                Err(_) => {}
-            }
-            Ok(())
-        })?;
-        Ok(recorded)
-    }
-
-    fn read_results(
-        &mut self,
-        path: &Path,
-        recorded: &HashMap<String, (Slot, String, usize)>,
-    ) -> io::Result<()> {
+    fn read_results(&mut self, path: &Path, recorded: &HashMap<String, Known>) -> io::Result<()> {
         let (records, unclaimed) = (&mut self.records, &mut self.unclaimed);
         self.torn = lines(path, |line| {
             let known = recorded.get(&Sum::of(line).to_string());
             let glance = serde_json::from_slice::<Glance>(line).ok();
-            let (slot, fingerprint, ordinal) = known
-                .map_or_else(Default::default, |(slot, fingerprint, ordinal)| {
-                    (Some(slot.clone()), fingerprint.clone(), *ordinal)
-                });
+            let (slot, fingerprint, ordinal) = known.map_or_else(Default::default, |known| {
+                (Some(known.slot.clone()), known.fingerprint.clone(), known.ordinal)
+            });
             if let Some(slot) = &slot {
                 unclaimed.entry(slot.clone()).or_default().push(records.len());
             }
@@ -221,7 +159,8 @@ impl Past {
             return Ok(Claim::Open);
         }
         // An answer with an error in it is what a retry is to replace.
-        let answer = self.answer(last)?.filter(|answer| answer.response.error.is_none() || !retry);
+        let answer =
+            last.read(&self.journal)?.filter(|answer| answer.response.error.is_none() || !retry);
         Ok(answer.map_or(Claim::Open, |answer| Claim::Answered(Box::new(answer))))
     }
 
@@ -240,33 +179,17 @@ impl Past {
 
     fn take_answers(&mut self, slot: &Slot, case: &Case<'_>) -> Vec<PastAnswer> {
         let Some(answers) = self.answers.get_mut(slot) else { return Vec::new() };
-        let same = |answer: &PastAnswer| answer.fingerprint == case.fingerprint;
-        let here = answers.iter().any(|answer| same(answer) && answer.ordinal == case.ordinal);
+        let same = |answer: &PastAnswer| answer.case.fingerprint == case.fingerprint;
+        let here = answers.iter().any(|answer| same(answer) && answer.case.ordinal == case.ordinal);
         let ordinal = if here {
             case.ordinal
         } else {
             let Some(moved) = answers.iter().rfind(|answer| same(answer)) else {
                 return Vec::new();
             };
-            moved.ordinal
+            moved.case.ordinal
         };
-        answers.extract_if(.., |answer| same(answer) && answer.ordinal == ordinal).collect()
-    }
-
-    /// Reads an answer from the journal; `None` if it is none any more.
-    fn answer(&self, place: &PastAnswer) -> io::Result<Option<KeptAnswer>> {
-        let mut file = File::open(&self.journal)?;
-        file.seek(SeekFrom::Start(place.at))?;
-        let mut line = vec![0; place.bytes];
-        file.read_exact(&mut line)?;
-        let Ok(Entry::Answered(Answered { attempt, wall_ms, response, .. })) =
-            serde_json::from_slice(&line)
-        else {
-            return Ok(None);
-        };
-        let wall = Duration::try_from_secs_f64(wall_ms / 1000.0).unwrap_or_default();
-        let response = serde_json::from_str(response.get()).ok();
-        Ok(response.map(|response| KeptAnswer { response, wall, attempt }))
+        answers.extract_if(.., |answer| same(answer) && answer.case.ordinal == ordinal).collect()
     }
 
     /// Leaves in the results what was claimed, in its old order, and shows each record that stays. What is taken out goes
@@ -321,27 +244,5 @@ impl Rewritten {
             Some(slot) if open.contains(slot) => self.changed.push(record.eval_id.clone()),
             Some(_) => self.gone.push(record.eval_id.clone()),
         }
-    }
-}
-
-/// Shows every whole line, with its end. Returns whether something was left that is no line. A file that is not there has
-/// none.
-fn lines(path: &Path, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let mut reader = BufReader::with_capacity(64 * 1024, file);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            return Ok(false);
-        }
-        if !line.ends_with(b"\n") {
-            return Ok(true);
-        }
-        each(&line)?;
     }
 }

@@ -1,5 +1,6 @@
 //! Who can be asked. A provider is one folder here and one line in [`PROVIDERS`].
 
+mod billing;
 mod chat;
 mod policy;
 
@@ -19,6 +20,7 @@ pub mod pi_coding_agent;
 pub mod replay;
 pub mod vscode;
 
+pub use billing::{Billing, Tells, UnitPrice};
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
@@ -77,6 +79,11 @@ pub trait FromSettings: Provider + Sized + 'static {
         CallPolicy::default()
     }
 
+    /// What its answers tell of their cost.
+    fn billing(_settings: &Self::Settings) -> Billing {
+        Billing::default()
+    }
+
     /// Cannot fail: whatever could be wrong was said in `read`.
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self;
 }
@@ -114,6 +121,7 @@ pub type Maker = Box<dyn Fn(&Deps) -> Made + Send + Sync>;
 pub struct Made {
     pub provider: Arc<dyn Provider>,
     pub policy: CallPolicy,
+    pub billing: Billing,
 }
 
 impl ProviderKind {
@@ -130,6 +138,7 @@ impl ProviderKind {
                 let settings = P::read(fields)?;
                 Some(Box::new(move |deps| Made {
                     policy: P::policy(&settings),
+                    billing: P::billing(&settings),
                     provider: Arc::new(P::from_settings(settings.clone(), deps)),
                 }))
             },

@@ -6,9 +6,11 @@
 mod find;
 mod merge;
 mod reader;
+mod recorded;
 mod scored;
 
 pub use find::find_results;
 pub use merge::{Conflict, MergeError, Merged, merge};
 pub use reader::{Reader, ResultsError};
+pub use recorded::{Left, Recall, Recalled, Recorded, RecordedAnswer};
 pub use scored::{ScoredRun, read_scored};

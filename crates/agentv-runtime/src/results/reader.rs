@@ -39,6 +39,8 @@ pub struct Reader {
     line: usize,
     /// Lines that were taken from the input.
     lines: usize,
+    /// Bytes that were taken from the input.
+    taken: u64,
     /// The start of the next YAML document, which ended the one before.
     carried: Vec<u8>,
     records: usize,
@@ -64,6 +66,7 @@ impl Reader {
             converted: String::new(),
             line: 0,
             lines: 0,
+            taken: 0,
             carried: Vec::new(),
             records: 0,
             torn: None,
@@ -109,6 +112,12 @@ impl Reader {
         }
     }
 
+    /// Where in the file the record that was read last is, and how long it is. Only lines can be read again alone.
+    pub fn place(&self) -> Option<(u64, usize)> {
+        let length = self.raw.len();
+        (self.format == Format::Jsonl).then(|| (self.taken - length as u64, length))
+    }
+
     /// The line on which the record that was read last starts.
     pub fn line(&self) -> usize {
         self.line
@@ -126,6 +135,7 @@ impl Reader {
                 return Ok(false);
             }
             self.lines += 1;
+            self.taken += self.raw.len() as u64;
             self.line = self.lines;
             if !content(&self.raw).is_empty() {
                 return Ok(true);

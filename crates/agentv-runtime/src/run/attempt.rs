@@ -1,9 +1,11 @@
 //! Asks, and asks again when the answer took too long. Each attempt has its own deadline and its own workspace.
 
 use super::case::CaseContext;
+use super::lane::Earlier;
 use super::workspace::{self, Unready};
 use crate::deadline;
 use crate::folder::KeptAnswer;
+use crate::results::{Left, Recalled, RecordedAnswer};
 use crate::workspace::Workspace;
 use agentv_core::{EvalCase, ProviderError, Request, Response};
 use std::time::{Duration, Instant};
@@ -15,18 +17,25 @@ pub(super) struct Answer {
     pub wall: Duration,
     /// Where the last attempt was made.
     pub workspace: Option<Workspace>,
+    /// Where it was answered by another run: what that knows besides.
+    pub left: Option<Box<Left>>,
 }
 
 /// Asks until there is an answer or an error that is worth no other attempt. An answer is kept before anybody grades it.
 pub(super) async fn ask(
     case: &EvalCase,
     request: &mut Request,
-    answered: Option<KeptAnswer>,
+    answered: Option<Earlier>,
     cx: &CaseContext<'_>,
 ) -> Answer {
-    if let Some(KeptAnswer { response, wall, attempt }) = answered {
-        request.attempt = attempt;
-        return Answer { outcome: Ok(response), wall, workspace: None };
+    match answered {
+        None => {}
+        Some(Earlier::Kept(kept)) => {
+            let KeptAnswer { response, wall, attempt } = *kept;
+            request.attempt = attempt;
+            return Answer { outcome: Ok(response), wall, workspace: None, left: None };
+        }
+        Some(Earlier::Recorded(recorded)) => return recall(case, request, &recorded, cx),
     }
     loop {
         let answer = once(case, request, cx).await;
@@ -48,18 +57,42 @@ pub(super) async fn ask(
     }
 }
 
+/// Looks up what was answered then. Where all of it is there, this run keeps it too, so that it can be graded once more.
+fn recall(
+    case: &EvalCase,
+    request: &mut Request,
+    recorded: &RecordedAnswer,
+    cx: &CaseContext<'_>,
+) -> Answer {
+    let (outcome, wall, left) = match recorded.read() {
+        Ok(Recalled { outcome, wall, attempt, left }) => {
+            request.attempt = attempt;
+            (outcome, wall, left)
+        }
+        Err(error) => {
+            let error =
+                ProviderError::failed(format!("the recorded answer cannot be read: {error}"));
+            (Err(error), Duration::ZERO, Left::default())
+        }
+    };
+    if let Some(response) = outcome.as_ref().ok().filter(|_| left.is_whole()) {
+        cx.keep(case, request, (response, wall));
+    }
+    Answer { outcome, wall, workspace: None, left: Some(Box::new(left)) }
+}
+
 async fn once(case: &EvalCase, request: &mut Request, cx: &CaseContext<'_>) -> Answer {
     let workspace = match workspace::make(case, cx).await {
         Ok(workspace) => workspace,
         Err(unready) => {
             let Unready { error, workspace } = *unready;
-            return Answer { outcome: Err(error), wall: Duration::ZERO, workspace };
+            return Answer { outcome: Err(error), wall: Duration::ZERO, workspace, left: None };
         }
     };
     request.workspace = workspace.as_ref().map(|workspace| workspace.path().to_owned());
     let started = Instant::now();
     let outcome = call(request, cx).await;
-    Answer { outcome, wall: started.elapsed(), workspace }
+    Answer { outcome, wall: started.elapsed(), workspace, left: None }
 }
 
 async fn call(request: &Request, cx: &CaseContext<'_>) -> Result<Response, ProviderError> {

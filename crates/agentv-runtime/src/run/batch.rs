@@ -1,7 +1,7 @@
 //! One call for all cases of a lane, where the target asks for it and the provider can.
 
 use super::case::stop_if_lost;
-use super::lane::{Answers, Lane};
+use super::lane::{Answers, Earlier, Lane};
 use super::pool::Shared;
 use super::workspace;
 use crate::deadline;
@@ -114,7 +114,7 @@ fn kept(
             .map(|journal| journal.answered(work, request, (&response, Duration::ZERO)));
         stop_if_lost(kept.as_ref(), &shared.cancel);
         let answer = KeptAnswer { response, wall: Duration::ZERO, attempt: request.attempt };
-        answers.insert((case.ordinal, trial.number()), answer);
+        answers.insert((case.ordinal, trial.number()), Earlier::Kept(Box::new(answer)));
     }
     answers
 }

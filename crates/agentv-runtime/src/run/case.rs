@@ -1,10 +1,12 @@
 //! One case, prompt to record.
 
 use super::attempt::{self, Answer};
-use super::lane::LaneTarget;
-use super::{RunSettings, workspace};
-use crate::folder::{Journal, KeptAnswer, Work};
+use super::lane::{Earlier, LaneTarget};
+use super::{RunSettings, regrade, workspace};
+use crate::folder::{Journal, Work};
+use crate::results::Left;
 use crate::workspace::Workspace;
+use agentv_core::call::Refusal;
 use agentv_core::record::{self, Asked, Graded};
 use agentv_core::{
     CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, Trial, prompt,
@@ -25,6 +27,8 @@ pub(super) struct CaseContext<'a> {
     pub cancel: &'a CancellationToken,
     pub log: &'a Arc<dyn Log>,
     pub journal: Option<&'a Journal>,
+    /// Set when one of its calls was not made for want of money.
+    pub refusal: Arc<Refusal>,
 }
 
 impl CaseContext<'_> {
@@ -40,7 +44,7 @@ impl CaseContext<'_> {
     /// The surroundings of a call for this trial.
     pub(super) fn call(&self, cancel: CancellationToken) -> CallContext {
         let call = CallContext::new(cancel, self.settings.agent_timeout, Arc::clone(self.log));
-        call.in_trial(self.trial)
+        CallContext { refusal: Arc::clone(&self.refusal), ..call.in_trial(self.trial) }
     }
 }
 
@@ -52,38 +56,44 @@ pub(super) fn stop_if_lost(kept: Option<&io::Result<()>>, cancel: &CancellationT
 }
 
 /// Asks, looks at what was changed, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only
-/// if the run was stopped meanwhile: half a case is no result. `answered` is what a batch call, or an earlier run, brought
+/// if the run was stopped meanwhile, or may spend no more: half a case is no result. `answered` is what a batch call, or an earlier run, brought
 /// for this case.
 pub(super) async fn run_case(
     case: &EvalCase,
-    answered: Option<KeptAnswer>,
+    answered: Option<Earlier>,
     cx: &CaseContext<'_>,
 ) -> Option<ResultRecord> {
     let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
-    let Answer { outcome, wall, workspace } = attempt::ask(case, &mut request, answered, cx).await;
-    let (outcome, file_changes) = match workspace::changes(workspace.as_ref(), cx).await {
+    let Answer { outcome, wall, workspace, left } =
+        attempt::ask(case, &mut request, answered, cx).await;
+    let (outcome, mut file_changes) = match workspace::changes(workspace.as_ref(), cx).await {
         Ok(changes) => (outcome, changes),
         Err(error) => (outcome.and(Err(error)), None),
     };
+    let mut dir = workspace.as_ref().and_then(Workspace::dir).map(Path::to_owned);
+    if let Some(left) = left.as_deref() {
+        file_changes.clone_from(&left.file_changes);
+        dir.clone_from(&left.workspace);
+    }
     let mut record = match outcome {
         Ok(response) => {
-            let candidate = Candidate {
-                file_changes,
-                workspace: workspace.as_ref().and_then(Workspace::dir).map(Path::to_owned),
-                ..Candidate::new(response, wall, &case.suite.exploration_tools)
-            };
-            grade(case, request, candidate, cx).await
+            let candidate = Candidate::new(response, wall, &case.suite.exploration_tools);
+            let candidate = Candidate { file_changes, workspace: dir.clone(), ..candidate };
+            grade(case, request, (candidate, left), cx).await
         }
         Err(error) => ResultRecord {
             file_changes: file_changes.map(record::excerpt),
             ..record::failed(case, asked(request, cx.target, cx.trial), &error, timestamp())
         },
     };
-    if cx.cancel.is_cancelled() {
+    // What was answered is in the journal: when the run is taken up again, it is only graded.
+    if cx.cancel.is_cancelled() || cx.refusal.is_noted() {
         return None;
     }
-    if let Some(workspace) = workspace {
-        workspace::settle(workspace, &mut record).await;
+    match workspace {
+        Some(workspace) => workspace::settle(workspace, &mut record).await,
+        // One that another run has kept stays where it is.
+        None => record.workspace = dir.map(|dir| dir.to_string_lossy().into_owned()),
     }
     Some(record)
 }
@@ -91,9 +101,14 @@ pub(super) async fn run_case(
 async fn grade(
     case: &EvalCase,
     request: Request,
-    candidate: Candidate,
+    (candidate, left): (Candidate, Option<Box<Left>>),
     cx: &CaseContext<'_>,
 ) -> ResultRecord {
+    let graders = regrade::graders(case, left.as_ref().map(|left| left.sight));
+    let candidate = match left {
+        Some(left) => left.complete(candidate),
+        None => candidate,
+    };
     let call = cx.call(cx.cancel.clone());
     let look = EvalContext {
         case,
@@ -102,8 +117,8 @@ async fn grade(
         targets: &cx.target.judges,
         call: &call,
     };
-    let mut graded = Vec::with_capacity(case.evaluators.len());
-    for entry in &*case.evaluators {
+    let mut graded = Vec::with_capacity(graders.len());
+    for entry in &*graders {
         let call = call.graded_by(&case.id, &entry.name);
         let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..look }).await;
         graded.push(Graded { entry, outcome });

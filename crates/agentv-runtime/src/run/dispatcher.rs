@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 pub struct Outcome {
     pub tally: Tally,
     pub ended: Ended,
+    /// How many cases have no record.
+    pub missing: usize,
 }
 
 /// How a run ended.
@@ -31,7 +33,7 @@ pub enum Ended {
     Complete,
     /// The user stopped it.
     Interrupted,
-    /// Too much went wrong; cases that were not started have no record.
+    /// Too much went wrong, or was spent; cases that were not started have no record.
     Stopped(Stop),
     /// Records could not be written.
     Unwritable(io::Error),
@@ -110,7 +112,8 @@ pub async fn run(run: Run) -> Outcome {
     let unreadable = join(&mut pools, &force).await;
     let Some(Ok(mut desk)) = desk_task.join_next().await else {
         let error = io::Error::other("the dispatcher failed");
-        return Outcome { tally: Tally::default(), ended: Ended::Unwritable(error) };
+        let ended = Ended::Unwritable(error);
+        return Outcome { tally: Tally::default(), ended, missing: run.total };
     };
     run.processes.end_leftovers();
     let interrupted = desk.cancel.is_cancelled();
@@ -121,13 +124,19 @@ pub async fn run(run: Run) -> Outcome {
         (Some(error), _) => Ended::Unwritable(error),
         (None, _) if interrupted => Ended::Interrupted,
         (None, Some(error)) => Ended::Unreadable(error),
-        (None, None) => match limit.reached().filter(|_| desk.tally.scores.len() < run.total) {
+        (None, None) => match limit.reached().filter(|stop| {
+            // A budget that says nothing is told of even if there was nothing left to stop.
+            let is_blind = matches!(stop, Stop::Budget(overrun) if overrun.is_unknown());
+            is_blind || desk.tally.scores.len() < run.total
+        }) {
             Some(stop) => Ended::Stopped(stop),
             None => Ended::Complete,
         },
     };
     desk.tally.close();
-    Outcome { tally: desk.tally, ended }
+    desk.tally.paid = limit.spending().spent();
+    let missing = run.total.saturating_sub(desk.tally.scores.len());
+    Outcome { tally: desk.tally, ended, missing }
 }
 
 /// Waits for all pools; dropping them ends their children.

@@ -2,6 +2,7 @@
 
 use crate::folder::KeptAnswer;
 use crate::load::{LoadedSuite, Ordinals};
+use crate::results::RecordedAnswer;
 use crate::target::JudgeTargets;
 use crate::workspace::Workshop;
 use agentv_core::event::Place;
@@ -24,6 +25,15 @@ pub struct Lane {
     pub past: LanePast,
 }
 
+/// An answer that need not be asked for.
+#[derive(Debug)]
+pub enum Earlier {
+    /// The run has it, but has not graded it.
+    Kept(Box<KeptAnswer>),
+    /// Another run has it, with what it led to.
+    Recorded(Box<RecordedAnswer>),
+}
+
 /// What an earlier run of the lane has left.
 #[derive(Debug, Default)]
 pub struct LanePast {
@@ -34,7 +44,7 @@ pub struct LanePast {
 }
 
 /// Answers by the ordinal of their case and the number of the trial.
-pub(super) type Answers = HashMap<(usize, u32), KeptAnswer>;
+pub(super) type Answers = HashMap<(usize, u32), Earlier>;
 
 impl Lane {
     /// Where the records of a case belong.

@@ -1,30 +1,35 @@
-//! When enough has gone wrong to start no more cases.
+//! When enough has gone wrong, or was spent, to start no more cases.
 
+use crate::target::{Overrun, Spending};
 use agentv_wire::{ResultRecord, Status};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-/// How much may go wrong. Cases that are under way come to their end, so there may be one more for each worker.
+/// How much may go wrong, and how much may be spent. Cases that are under way come to their end, so there may be one more
+/// for each worker.
 #[derive(Debug, Default)]
 pub struct Limit {
     /// Records with an error.
     max_errors: Option<usize>,
     /// Whether the first case that does not pass is enough.
     fail_fast: bool,
+    /// What the calls cost, and how much they may.
+    spending: Arc<Spending>,
     errors: AtomicUsize,
     stopped: OnceLock<Stop>,
 }
 
 /// What was enough.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     TooManyErrors,
     FailedFast,
+    Budget(Overrun),
 }
 
 impl Limit {
-    pub fn new(max_errors: Option<usize>, fail_fast: bool) -> Self {
-        Self { max_errors, fail_fast, ..Self::default() }
+    pub fn new(max_errors: Option<usize>, fail_fast: bool, spending: Arc<Spending>) -> Self {
+        Self { max_errors, fail_fast, spending, ..Self::default() }
     }
 
     /// Looks at a record. The worker that made it asks before it starts another case.
@@ -43,6 +48,15 @@ impl Limit {
 
     /// Why no more cases are to be started, if that is so.
     pub(super) fn reached(&self) -> Option<Stop> {
-        self.stopped.get().copied()
+        if let Some(stop) = self.stopped.get() {
+            return Some(stop.clone());
+        }
+        // Every case of every run comes through here, and few runs have a budget.
+        let is_limited = !self.spending.budget().is_unlimited();
+        is_limited.then(|| self.spending.overrun().map(Stop::Budget)).flatten()
+    }
+
+    pub(super) fn spending(&self) -> &Spending {
+        &self.spending
     }
 }

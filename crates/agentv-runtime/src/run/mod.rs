@@ -1,6 +1,7 @@
 //! The run: lanes of cases are asked and graded by a fixed pool of workers; one dispatcher owns the results file, the
 //! display and the signals.
 
+mod afford;
 mod attempt;
 mod batch;
 mod case;
@@ -10,17 +11,20 @@ mod limit;
 mod outputs;
 mod plan;
 mod pool;
+mod regrade;
 mod resume;
 mod tally;
 mod trials;
 mod workspace;
 
+pub use afford::{Uncounted, uncounted};
 pub use dispatcher::{Ended, Outcome, Run, run};
-pub use lane::{Lane, LanePast, LaneTarget, Takes};
+pub use lane::{Earlier, Lane, LanePast, LaneTarget, Takes};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan};
 pub use pool::Pool;
+pub use regrade::{RegradeError, Regraded, regrade};
 pub use resume::{ResumeError, Resumed, resume};
 pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
 pub use trials::TrialTally;

@@ -3,12 +3,16 @@
 use super::lane::{Lane, LanePast, LaneTarget, Takes};
 use super::pool::Pool;
 use crate::config::{Note, Notes, suggestion};
-use crate::load::LoadedSuite;
+use crate::load::{LoadedSuite, TargetSpec};
 use crate::providers::Deps;
 use crate::providers::mock::{DryRunDelay, Mock};
 use crate::target::{Judge, JudgeTargets, TargetBook};
 use crate::workspace::Workshop;
-use agentv_core::{NamedProvider, Provider, TargetName, Trials};
+use agentv_core::{
+    CallContext, NamedProvider, Provider, ProviderError, ProviderInfo, Request, Response,
+    TargetName, Trials,
+};
+use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -23,6 +27,8 @@ pub struct Choice {
     pub trials: Option<Trials>,
     /// Ask a stand-in instead of the targets.
     pub dry_run: Option<DryRunDelay>,
+    /// Ask no target: the answers are there, and only judges are asked.
+    pub regrade: bool,
 }
 
 /// The pools of a run, and what is in the way of it.
@@ -170,6 +176,9 @@ fn lane_target(
             workshop: None,
         });
     }
+    if choice.regrade {
+        return recorded_target(name, book, spec);
+    }
     let provider = book.provider(name).map_err(|_| spec.obstacles.clone())?;
     let judge = match &spec.judge_target {
         Some(judge) => Judge::Named(judge.clone()),
@@ -184,6 +193,40 @@ fn lane_target(
         workspace: spec.workspace.clone(),
         workshop: Some(workshop(book.deps())),
     })
+}
+
+/// A target that is not asked, and so needs no key. It may still be its own judge, who does.
+fn recorded_target(
+    name: &TargetName,
+    book: &Arc<TargetBook>,
+    spec: &TargetSpec,
+) -> Result<LaneTarget, Vec<Note>> {
+    let kind = spec.kind.ok_or_else(|| spec.obstacles.clone())?;
+    let judge = Judge::Named(spec.judge_target.clone().unwrap_or_else(|| name.clone()));
+    Ok(LaneTarget {
+        name: name.clone(),
+        label: format!("{name} [provider={}]", kind.info.kind).into(),
+        provider: Arc::new(Unasked(kind.info)),
+        batching: false,
+        judges: JudgeTargets { book: Arc::clone(book), judge },
+        workspace: None,
+        workshop: None,
+    })
+}
+
+/// Holds the place of a target whose answers are there.
+#[derive(Debug)]
+struct Unasked(ProviderInfo);
+
+#[async_trait]
+impl Provider for Unasked {
+    async fn invoke(&self, _: &Request, _: &CallContext) -> Result<Response, ProviderError> {
+        Err(ProviderError::failed("no target is asked when recorded answers are graded"))
+    }
+
+    fn info(&self) -> ProviderInfo {
+        self.0
+    }
 }
 
 fn workshop(deps: &Deps) -> Workshop {

@@ -4,10 +4,10 @@
 use super::RunSettings;
 use super::batch;
 use super::case::{CaseContext, asked, run_case, timestamp};
-use super::lane::{Answers, Lane};
+use super::lane::{Answers, Earlier, Lane};
 use super::limit::Limit;
 use super::outputs::{Rendering, Told};
-use crate::folder::{Journal, KeptAnswer, Work};
+use crate::folder::{Journal, Work};
 use crate::load::{Cases, Pulled, SourceError};
 use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, RunEvent, Trial, prompt};
@@ -98,7 +98,7 @@ struct Job {
     lane: Arc<Lane>,
     case: Arc<SharedCase>,
     trial: Trial,
-    answered: Option<KeptAnswer>,
+    answered: Option<Earlier>,
 }
 
 /// A case that its trials share. The first worker who needs it reads it: parsing is work, and the queue must not be locked
@@ -203,7 +203,7 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
 async fn guarded(
     lane: &Lane,
     (case, trial): (&EvalCase, Trial),
-    answered: Option<KeptAnswer>,
+    answered: Option<Earlier>,
     shared: &Shared,
 ) -> Option<ResultRecord> {
     let cx = CaseContext {
@@ -213,6 +213,7 @@ async fn guarded(
         cancel: &shared.cancel,
         log: &shared.log,
         journal: shared.journal.as_deref(),
+        refusal: Arc::default(),
     };
     let mut running = std::pin::pin!(run_case(case, answered, &cx));
     let caught = std::future::poll_fn(|task| {

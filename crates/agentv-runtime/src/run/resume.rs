@@ -1,10 +1,12 @@
 //! A run that ended early → what is left of it to do.
 
+use super::lane::Earlier;
 use super::plan::Plan;
 use super::tally::Tally;
 use crate::folder::{Claim, Past, Rewritten, RunFolder, Work};
 use crate::load::SourceError;
 use agentv_core::event::Finished;
+use agentv_wire::RunSpend;
 use std::io;
 
 /// What was found, and what is left to do.
@@ -17,6 +19,8 @@ pub struct Resumed {
     pub lost_workspaces: usize,
     /// What the records that stay came to.
     pub tally: Tally,
+    /// What the earlier sessions have spent.
+    pub spent: RunSpend,
 }
 
 /// Why a run cannot be taken up again.
@@ -49,7 +53,8 @@ pub fn resume(
                     Claim::Done => lane.past.set_done(case.ordinal, trial),
                     Claim::Answered(answer) => {
                         resumed.answered += 1;
-                        lane.past.answers.insert((case.ordinal, trial.number()), *answer);
+                        let answer = Earlier::Kept(answer);
+                        lane.past.answers.insert((case.ordinal, trial.number()), answer);
                     }
                     Claim::Open => {}
                 }
@@ -57,6 +62,7 @@ pub fn resume(
         }
     }
     resumed.lost_workspaces = past.lost_workspaces;
+    resumed.spent = past.spent;
     let tally = &mut resumed.tally;
     resumed.rewritten = past.settle(folder, |record, place| {
         tally.add(Finished::new(place.clone(), record));

@@ -3,7 +3,7 @@
 use super::trials::TrialTally;
 use agentv_core::Trials;
 use agentv_core::event::{Finished, JudgeError, Mark, Spent, Why};
-use agentv_wire::{Status, VerdictWord};
+use agentv_wire::{RunSpend, Status, VerdictWord};
 use std::collections::BTreeMap;
 
 /// The numbers of a run so far.
@@ -38,6 +38,9 @@ pub struct Tally {
     pub lowest: Option<f64>,
     /// Cases that are asked several times.
     pub trials: TrialTally,
+    /// What calls really used, once the run is over: answers from a cache cost nothing, and a call may have cost something
+    /// though its case has no record.
+    pub paid: RunSpend,
 }
 
 /// The numbers of one target.

@@ -1,6 +1,7 @@
 //! Targets by name, built when they are first needed, so that an unused one needs no key.
 
-use super::{LimitBook, Target};
+use super::metered::{self, Metered};
+use super::{LimitBook, Overrun, Spending, Target};
 use crate::cache::{CacheChoice, Cached, Settled, Store};
 use crate::cassette::{Recording, Replaying, Tape};
 use crate::load::{TargetSpec, TargetsFile};
@@ -32,6 +33,8 @@ pub struct Memory {
     pub store: Option<Arc<Store>>,
     /// Whether all calls of the run are recorded, or replayed.
     pub tape: Tape,
+    /// What all calls cost, and how much they may; shared by all targets and judges of a run.
+    pub spending: Arc<Spending>,
 }
 
 /// Why a target cannot be used.
@@ -75,6 +78,21 @@ impl TargetBook {
         Ok(provider)
     }
 
+    /// Why the calls of a target cannot be counted in the run's budget, if that is known before they are made.
+    pub fn unknowable(&self, name: &TargetName) -> Option<Overrun> {
+        if matches!(self.memory.tape, Tape::Replaying(_)) {
+            return None;
+        }
+        let maker = self.file.find(name.as_str())?.maker.as_ref()?;
+        let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
+        metered::unknowable(name, &made.billing, &self.memory.spending)
+    }
+
+    /// What all calls of the run cost, and how much they may.
+    pub fn spending(&self) -> &Arc<Spending> {
+        &self.memory.spending
+    }
+
     fn spec(&self, name: &TargetName) -> Result<&TargetSpec, TargetError> {
         self.file.find(name.as_str()).ok_or_else(|| {
             let available: Vec<&str> = self.file.names().collect();
@@ -97,7 +115,10 @@ impl TargetBook {
         };
         let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
         let limits = |policy: &CallPolicy| self.limits.of(&self.file.path, name, policy);
-        let provider = self.cached(spec, Target::around(name, made, limits));
+        let bill = (made.billing, made.policy.max_output_tokens);
+        let target = Target::around(name, made, limits);
+        let provider =
+            self.cached(spec, Metered::around(name, target, bill, &self.memory.spending));
         Ok(match &self.memory.tape {
             Tape::Recording(recorder) => {
                 Arc::new(Recording::new(name.clone(), provider, Arc::clone(recorder)))

@@ -37,7 +37,7 @@ impl Target {
         made: Made,
         limits: impl FnOnce(&CallPolicy) -> Arc<Limits>,
     ) -> Arc<dyn Provider> {
-        let Made { provider, policy } = made;
+        let Made { provider, policy, .. } = made;
         if policy.is_none() {
             return provider;
         }
@@ -138,13 +138,13 @@ impl Provider for Target {
 }
 
 /// Keeps the time in line, however it ends.
-struct InLine<'a> {
+pub(super) struct InLine<'a> {
     line: &'a Line,
     since: Instant,
 }
 
 impl<'a> InLine<'a> {
-    fn of(cx: &'a CallContext) -> Self {
+    pub(super) fn of(cx: &'a CallContext) -> Self {
         cx.line.enter();
         Self { line: &cx.line, since: Instant::now() }
     }

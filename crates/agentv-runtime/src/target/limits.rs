@@ -59,7 +59,10 @@ struct Buckets {
 /// What a call is thought to cost before it is made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Estimate {
-    tokens: f64,
+    /// Of the prompt.
+    input: f64,
+    /// Of the answer, at most.
+    output: f64,
 }
 
 /// Answers are seldom longer than this where nobody limits them.
@@ -75,7 +78,16 @@ impl Estimate {
         };
         let prompt = prompt + request.system_prompt.as_ref().map_or(0, String::len);
         let output = max_output_tokens.unwrap_or(USUAL_OUTPUT_TOKENS);
-        Self { tokens: prompt as f64 / 4.0 + output as f64 }
+        Self { input: prompt as f64 / 4.0, output: output as f64 }
+    }
+
+    pub(super) fn total(self) -> f64 {
+        self.input + self.output
+    }
+
+    /// In dollars, at these prices for a million.
+    pub(super) fn cost(self, input: f64, output: f64) -> f64 {
+        (self.input * input + self.output * output) / 1e6
     }
 }
 
@@ -113,7 +125,7 @@ impl Limits {
             Ok(response) => response
                 .reported
                 .token_usage
-                .map_or(estimate.tokens, |usage| usage.input + usage.output),
+                .map_or(estimate.total(), |usage| usage.input + usage.output),
             Err(_) => 0.0,
         };
         rate.settle(estimate, used);
@@ -164,7 +176,7 @@ impl Rate {
             [requests.as_mut(), tokens.as_mut()].map(|bucket| bucket.map(|it| it.wait(now)));
         let wait = waits.into_iter().flatten().max().unwrap_or_default();
         if wait.is_zero() {
-            for (bucket, amount) in [(requests, 1.0), (tokens, estimate.tokens)] {
+            for (bucket, amount) in [(requests, 1.0), (tokens, estimate.total())] {
                 if let Some(bucket) = bucket {
                     bucket.take(amount);
                 }
@@ -176,7 +188,7 @@ impl Rate {
     fn settle(&self, estimate: Estimate, used: f64) {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = &mut buckets.tokens {
-            bucket.settle(estimate.tokens, used);
+            bucket.settle(estimate.total(), used);
             self.settled.notify_one();
         }
     }

@@ -4,10 +4,13 @@ mod book;
 mod calls;
 mod gate;
 mod limits;
+mod metered;
 mod rate;
+mod spending;
 #[cfg(test)]
 mod tests;
 
 pub use book::{Judge, JudgeTargets, Memory, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;
+pub use spending::{Budget, Overrun, Spending};

@@ -2,7 +2,7 @@
 
 use super::limits::LimitBook;
 use super::*;
-use crate::providers::{CallPolicy, Made, RateLimits};
+use crate::providers::{Billing, CallPolicy, Made, RateLimits};
 use agentv_core::provider::{PromptMode, ProviderErrorKind, RecordedAs};
 use agentv_core::{
     BatchProvider, CallContext, EvalId, Log, LogLevel, Provider, ProviderError, ProviderInfo,
@@ -99,7 +99,11 @@ fn limited(rpm: u32, tpm: u32) -> CallPolicy {
 
 fn around(player: &Arc<Player>, policy: CallPolicy, book: &LimitBook) -> Arc<dyn Provider> {
     let name = TargetName::from("t");
-    let made = Made { provider: Arc::clone(player) as Arc<dyn Provider>, policy };
+    let made = Made {
+        provider: Arc::clone(player) as Arc<dyn Provider>,
+        policy,
+        billing: Billing::default(),
+    };
     Target::around(&name, made, |policy| book.of(Path::new("targets.yaml"), &name, policy))
 }
 

@@ -1,5 +1,6 @@
 //! What a run comes to: what went wrong with it as a whole, and the exit code.
 
+use super::budget;
 use crate::settings::EvalSettings;
 use crate::terminal;
 use agentv_core::Score;
@@ -29,11 +30,12 @@ pub(super) fn conclude(outcome: &Outcome, settings: &EvalSettings, run: Option<&
             terminal::complain(&format!("the run ended early: {error}"), again);
             return Exit::Incomplete;
         }
+        Ended::Stopped(Stop::Budget(overrun)) => {
+            budget::complain(overrun, outcome, run);
+            return Exit::Incomplete;
+        }
         Ended::Stopped(stop) => {
-            let why = match stop {
-                Stop::TooManyErrors => "--max-errors",
-                Stop::FailedFast => "--fail-fast",
-            };
+            let why = if *stop == Stop::TooManyErrors { "--max-errors" } else { "--fail-fast" };
             let message = format!("{why} stopped the run: not every case has a record");
             terminal::complain(&message, again);
             if *stop == Stop::TooManyErrors {

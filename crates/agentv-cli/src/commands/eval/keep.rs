@@ -31,6 +31,17 @@ pub(super) struct Book {
     info: RunInfo,
 }
 
+impl Keeping {
+    /// The same for a run that grades what another was answered.
+    pub(super) fn of_answers(mut self, of: String) -> Self {
+        if let Some(book) = &mut self.book {
+            book.info.graded = Some(of);
+            book.tell();
+        }
+        self
+    }
+}
+
 /// Sorts by time, and no two are the same. It is also in the environment of every child.
 pub(super) fn run_id() -> String {
     let now = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
@@ -44,8 +55,7 @@ pub(super) fn run_id() -> String {
 
 /// A new run. Without a folder there is still a run, but for a warning.
 pub(super) fn begin(
-    run_id: &str,
-    command: &[String],
+    (run_id, command): (&str, &[String]),
     plan: &Plan,
     settings: &EvalSettings,
     surroundings: &Surroundings,
@@ -151,6 +161,10 @@ impl Book {
         });
         info.exit_code = Some(exit as u8);
         info.totals = Some(totals(&outcome.tally));
+        self.tell();
+    }
+
+    fn tell(&self) {
         if let Err(error) = self.folder.tell(&self.info) {
             terminal::warn(&format!("`run.json` cannot be written: {error}"));
         }
@@ -266,6 +280,7 @@ fn totals(tally: &Tally) -> RunTotals {
         mean_score: (recorded > 0).then_some(mean),
         targets: targets.collect(),
         trials: tally.trials.totals(),
+        spend: (!tally.paid.is_nothing()).then_some(tally.paid),
     }
 }
 

@@ -7,7 +7,7 @@ use agentv_runtime::cache::{CacheChoice, Store};
 use agentv_runtime::cassette::{CassetteError, Player, Recorder, Tape};
 use agentv_runtime::load::LoadedSuite;
 use agentv_runtime::run::Ended;
-use agentv_runtime::target::Memory;
+use agentv_runtime::target::{Memory, Spending};
 use agentv_wire::Exit;
 use std::error::Error as _;
 use std::sync::Arc;
@@ -31,7 +31,8 @@ pub(super) fn open(
         Refusal::usage(said(&error), help)
     })?;
     let store = Some(Arc::new(Store::new(surroundings.cache_dir())));
-    Ok(Memory { cache: CacheChoice::default(), store, tape })
+    let spending = Arc::new(Spending::within(settings.budget));
+    Ok(Memory { cache: CacheChoice::default(), store, tape, spending })
 }
 
 /// The rest of a run is no whole cassette.

@@ -1,38 +1,42 @@
 //! `agentv eval`: load, plan, run, sum up.
 
+mod budget;
 mod conclude;
 mod keep;
 mod memory;
 mod prepare;
 mod resume;
 
+use super::grade::Source;
 use crate::args::EvalArgs;
 use crate::settings::{EvalSettings, SettingsError, Surroundings};
 use crate::terminal::{self, Progress, Screen, summary};
 use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
+use agentv_runtime::target::Spending;
 use agentv_wire::Exit;
 use keep::Keeping;
 use prepare::{Prepared, Selected, prepare};
+use resume::Earlier;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Why a command ends before it has begun.
-struct Refusal {
+pub(super) struct Refusal {
     exit: Exit,
     message: String,
     help: Option<String>,
 }
 
 impl Refusal {
-    fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(super) fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { exit: Exit::Usage, message: message.into(), help: Some(help.into()) }
     }
 
-    fn incomplete(message: String) -> Self {
+    pub(super) fn incomplete(message: String) -> Self {
         Self { exit: Exit::Incomplete, message, help: None }
     }
 }
@@ -45,13 +49,15 @@ impl From<SettingsError> for Refusal {
 
 /// `words` is the whole command line.
 pub(crate) fn run(args: EvalArgs, words: &[OsString], surroundings: &Surroundings) -> Exit {
-    match attempt(args, words, surroundings) {
-        Ok(exit) => exit,
-        Err(Refusal { exit, message, help }) => {
-            terminal::complain(&message, help.as_deref());
-            exit
-        }
-    }
+    told(attempt(args, words, surroundings))
+}
+
+/// The exit code, once a refusal was said.
+pub(super) fn told(outcome: Result<Exit, Refusal>) -> Exit {
+    outcome.unwrap_or_else(|Refusal { exit, message, help }| {
+        terminal::complain(&message, help.as_deref());
+        exit
+    })
 }
 
 fn attempt(
@@ -62,33 +68,68 @@ fn attempt(
     let runs = Runs::of(&surroundings.working_dir);
     let ordered = resume::order(args, words, &runs)?;
     let mut settings = EvalSettings::resolve(ordered.args, surroundings)?;
-    let earlier = match &ordered.resume {
+    let origin = match &ordered.resume {
         Some(wanted) => {
             memory::leave_cassette(&mut settings);
-            let earlier = resume::find(wanted, &mut settings, &runs, surroundings)?;
-            Some(earlier)
+            Origin::Earlier(Box::new(resume::find(wanted, &mut settings, &runs, surroundings)?))
         }
-        None => None,
+        None => Origin::Targets,
     };
-    let run_id = earlier.as_ref().map_or_else(keep::run_id, |run| run.folder.id.clone());
+    conduct(origin, &ordered.command, &settings, surroundings)
+}
+
+/// Where the answers come from.
+pub(super) enum Origin {
+    Targets,
+    /// A run that is taken up again.
+    Earlier(Box<Earlier>),
+    /// Another run, whose answers are graded once more.
+    Recorded(Box<Source>),
+}
+
+/// A run from its files to its exit code. Whether an answer is new or was recorded makes no difference once it is there.
+pub(super) fn conduct(
+    origin: Origin,
+    command: &[String],
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+) -> Result<Exit, Refusal> {
+    let run_id = match &origin {
+        Origin::Earlier(earlier) => earlier.folder.id.clone(),
+        Origin::Targets | Origin::Recorded(_) => keep::run_id(),
+    };
     let processes = Processes::new(run_id.clone());
-    if earlier.is_some() {
+    if matches!(origin, Origin::Earlier(_)) {
         // What the killed process has started may still be at work.
         processes.end_run();
     }
-    let memory = memory::open(&settings, surroundings)?;
+    let memory = memory::open(settings, surroundings)?;
     let mut screen = Screen::new();
-    let prepared = prepare(&settings, surroundings, (&processes, &memory), &mut screen)?;
+    let prepared = prepare(settings, surroundings, (&processes, &memory), &mut screen)?;
     let Some(Prepared { mut plan, warnings, selected }) = prepared else {
         return Ok(Exit::Usage);
     };
-    check(selected, &settings)?;
-    let keeping = match earlier {
-        Some(earlier) => keep::go_on(earlier, &mut plan, &settings, surroundings)?,
-        None => keep::begin(&run_id, &ordered.command, &plan, &settings, surroundings)?,
+    check(selected, settings)?;
+    let can_resume = !matches!(origin, Origin::Recorded(_));
+    let keeping = match origin {
+        Origin::Earlier(earlier) => {
+            budget::afford(&plan)?;
+            keep::go_on(*earlier, &mut plan, settings, surroundings)?
+        }
+        Origin::Targets => {
+            budget::afford(&plan)?;
+            keep::begin((&run_id, command), &plan, settings, surroundings)?
+        }
+        Origin::Recorded(source) => {
+            let graded = source.claim(&mut plan, settings, surroundings, &mut screen)?;
+            budget::afford(&plan)?;
+            let keeping = keep::begin((&run_id, command), &plan, settings, surroundings)?;
+            keeping.of_answers(graded)
+        }
     };
     let Keeping { outputs, tally, resumed, book } = keeping;
-    announce(&plan, &settings, &mut screen);
+    budget::count(&memory.spending, resumed.as_ref(), &outputs);
+    announce(&plan, settings, &mut screen);
     if !selected.is_all {
         screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
     }
@@ -96,7 +137,8 @@ fn attempt(
         terminal::resumed(&run_id, resumed, &plan, &mut screen);
     }
     screen.show();
-    let outcome = execute(plan, outputs, tally, &settings, processes)
+    let spending = Arc::clone(&memory.spending);
+    let outcome = execute(plan, outputs, tally, settings, (processes, spending))
         .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
     summary(&outcome.tally, &mut screen);
     terminal::trials(&outcome.tally.trials.totals(), &mut screen);
@@ -108,7 +150,8 @@ fn attempt(
     }
     let unwritten = memory::close(&memory, &outcome.ended, &mut screen);
     screen.show();
-    let exit = conclude::conclude(&outcome, &settings, book.as_ref().map(|_| run_id.as_str()));
+    let again = book.as_ref().filter(|_| can_resume).map(|_| run_id.as_str());
+    let exit = conclude::conclude(&outcome, settings, again);
     let exit = unwritten.unwrap_or(exit);
     if let Some(book) = book {
         book.close(&outcome, exit);
@@ -170,7 +213,7 @@ fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {
     }
 }
 
-fn is_same_file(one: &Path, other: &Path) -> bool {
+pub(super) fn is_same_file(one: &Path, other: &Path) -> bool {
     matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
 }
 
@@ -179,7 +222,7 @@ fn execute(
     outputs: Outputs,
     tally: Tally,
     settings: &EvalSettings,
-    processes: Arc<Processes>,
+    (processes, spending): (Arc<Processes>, Arc<Spending>),
 ) -> io::Result<Outcome> {
     // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
     let _ = process::become_subreaper();
@@ -188,7 +231,7 @@ fn execute(
     let run = Run {
         settings: settings.run,
         workers: settings.choice.workers,
-        limit: Limit::new(gates.max_errors, gates.fail_fast),
+        limit: Limit::new(gates.max_errors, gates.fail_fast, spending),
         outputs,
         reporter: Box::new(Progress::new(tally.scores.len(), plan.total)),
         tally,

@@ -27,7 +27,7 @@ pub(super) enum Wanted {
 }
 
 /// A run to take up, locked.
-pub(super) struct Earlier {
+pub(in crate::commands) struct Earlier {
     pub folder: RunFolder,
     pub info: RunInfo,
 }
@@ -46,8 +46,11 @@ pub(super) fn order(mut args: EvalArgs, words: &[OsString], runs: &Runs) -> Resu
         let wanted = if run.is_empty() { Wanted::Last } else { Wanted::Named(run) };
         return Ok(Order { args, command, resume: Some(wanted) });
     }
-    let info =
-        if run.is_empty() { runs.list().into_iter().next() } else { Some(named(&run, runs)?) };
+    let info = if run.is_empty() {
+        runs.list().into_iter().find(asked_targets)
+    } else {
+        Some(named(&run, runs)?)
+    };
     let info = info.ok_or_else(|| {
         Refusal::usage("there is no run to resume", "start one: `agentv eval my.eval.yaml`")
     })?;
@@ -96,7 +99,19 @@ pub(super) fn find(
 }
 
 fn named(run: &str, runs: &Runs) -> Result<RunInfo, Refusal> {
-    runs.info(run).map_err(|error| refusal(&error))
+    let info = runs.info(run).map_err(|error| refusal(&error))?;
+    if let Some(of) = &info.graded {
+        return Err(Refusal::usage(
+            format!("run `{run}` graded the answers of `{of}` and cannot be resumed"),
+            "grade them again; with `--cache`, judges are not asked again what they have said",
+        ));
+    }
+    Ok(info)
+}
+
+/// Whether a run asked its targets, and did not only grade what they had said.
+fn asked_targets(info: &RunInfo) -> bool {
+    info.graded.is_none()
 }
 
 fn last(
@@ -107,7 +122,9 @@ fn last(
     let wanted: Vec<String> = settings.files.iter().map(|path| surroundings.shown(path)).collect();
     let is_same = |info: &RunInfo| {
         let files = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
-        info.choice == settings.told && files.map(|file| &file.path).eq(&wanted)
+        asked_targets(info)
+            && info.choice == settings.told
+            && files.map(|file| &file.path).eq(&wanted)
     };
     runs.list().into_iter().find(is_same).ok_or_else(|| {
         Refusal::usage(

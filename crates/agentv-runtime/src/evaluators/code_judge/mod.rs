@@ -21,6 +21,7 @@ use super::script::Script;
 use super::{Build, FromConfig, payload};
 use crate::config::{Env, Fields, FromNode, Kind, Node};
 use crate::process::{Command, Gentle, Processes, Stdin};
+use agentv_core::evaluator::{LooksAt, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
 use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
@@ -176,6 +177,12 @@ fn cwd(fields: &mut Fields<'_, '_>, build: &Build<'_>) -> PathBuf {
 
 #[async_trait]
 impl Evaluator for CodeJudge {
+    /// Whom its script asks by name is seen only when it does.
+    fn needs(&self) -> Needs<'_> {
+        let judge = self.config.target.is_some();
+        Needs { judge, looks_at: LooksAt::Messages, ..Needs::default() }
+    }
+
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let stdin = payload::text(cx, self.handed_on.as_ref());
         let stdin = stdin.map_err(|error| Failure::Payload(error).into_error())?;

@@ -4,6 +4,7 @@ use crate::config::Env;
 use crate::evaluators::ask::{Question, ask};
 use crate::evaluators::{reply, template};
 use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use agentv_core::evaluator::Needs;
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
 use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
 use serde_json::{Value, json};
@@ -51,6 +52,17 @@ impl Aggregator {
             Self::Code(code) => code.aggregate(members, cx).await,
             Self::Model { prompt, target } => {
                 by_model(prompt.as_deref(), target.as_deref(), members, cx).await
+            }
+        }
+    }
+
+    /// Whom it asks.
+    pub(super) fn needs(&self) -> Needs<'_> {
+        match self {
+            Self::WeightedAverage { .. } | Self::Code(_) => Needs::default(),
+            Self::Model { target: None, .. } => Needs::of_judge(),
+            Self::Model { target: Some(name), .. } => {
+                Needs { targets: vec![name], ..Needs::default() }
             }
         }
     }

@@ -23,7 +23,7 @@ pub use config::CompositeConfig;
 
 use super::{Build, FromConfig};
 use crate::config::Fields;
-use agentv_core::evaluator::OnError;
+use agentv_core::evaluator::{Needs, OnError};
 use agentv_core::record::{Graded, evaluator_result};
 use agentv_core::{EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Verdict};
 use agentv_wire::EvaluatorResult;
@@ -49,6 +49,11 @@ impl FromConfig for Composite {
 
 #[async_trait]
 impl Evaluator for Composite {
+    fn needs(&self) -> Needs<'_> {
+        let members = self.members.iter().map(|member| member.evaluator.needs());
+        members.fold(self.aggregator.needs(), Needs::and)
+    }
+
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let grade = async |member: &EvaluatorEntry| {
             let call = cx.call.graded_by(&cx.case.id, &member.name);

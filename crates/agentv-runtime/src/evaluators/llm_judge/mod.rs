@@ -26,6 +26,7 @@ use super::ask::{Question, ask};
 use super::{Build, FromConfig, reply};
 use crate::config::{Env, Fields};
 use crate::process::Processes;
+use agentv_core::evaluator::{LooksAt, Needs};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, NamedProvider, Verdict};
 use async_trait::async_trait;
 use config::Judges;
@@ -110,6 +111,20 @@ impl LlmJudge {
 
 #[async_trait]
 impl Evaluator for LlmJudge {
+    fn needs(&self) -> Needs<'_> {
+        let mut needs = match &self.judges {
+            Judges::Default => Needs::of_judge(),
+            Judges::One(name) => Needs { targets: vec![name], ..Needs::default() },
+            Judges::Panel { names, .. } => {
+                Needs { targets: names.iter().map(String::as_str).collect(), ..Needs::default() }
+            }
+        };
+        if matches!(&self.task, Task::Grade(prompt) if prompt.shows_messages()) {
+            needs.looks_at = LooksAt::Messages;
+        }
+        needs
+    }
+
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let user = match &self.task {
             Task::Grade(prompt) => prompt.render(cx, &self.env, &self.processes).await?,

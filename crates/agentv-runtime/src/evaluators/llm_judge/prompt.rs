@@ -48,6 +48,20 @@ pub(super) enum Source {
     },
 }
 
+impl Prompt {
+    /// Whether it shows more than the answer. A script gets everything.
+    pub(super) fn shows_messages(&self) -> bool {
+        let in_source = match &self.source {
+            Source::Default => false,
+            Source::Template(text) => {
+                ["output_messages", "trace_summary"].iter().any(|name| text.contains(name))
+            }
+            Source::Script { .. } => true,
+        };
+        in_source || self.include_trace
+    }
+}
+
 /// How much a script may print.
 const OUTPUT_CAP: usize = 10 << 20;
 

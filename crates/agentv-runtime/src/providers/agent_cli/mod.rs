@@ -17,7 +17,7 @@ pub use log::beginning;
 pub use reader::{Reader, Reading, read_all};
 pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
-use super::{Deps, FromSettings};
+use super::{Billing, Deps, FromSettings};
 use crate::config::Fields;
 use crate::process::{
     Captured, Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find,
@@ -58,6 +58,9 @@ pub trait Client: fmt::Debug + Clone + JsonSchema + Send + Sync + 'static {
     const UNSET: &'static [&'static str] = &[];
     /// Whether it finds its prompt as `prompt.md` in a directory of its own, too.
     const KEEPS_PROMPT: bool = false;
+
+    /// What its stream tells of its cost.
+    const BILLING: Billing;
 
     type Reader: Reader;
 
@@ -143,6 +146,10 @@ impl<C: Client> FromSettings for AgentCli<C> {
         let client = C::read(fields);
         let common = CommonSettings::read(fields, C::EXECUTABLE, C::LOG_VARIABLES);
         Some(AgentSettings { client: client?, common })
+    }
+
+    fn billing(_settings: &Self::Settings) -> Billing {
+        C::BILLING
     }
 
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {
@@ -312,7 +319,7 @@ fn conclude(
         Ended::Code(code) => format!("exited with code {code}"),
         Ended::Signal(signal) => format!("was killed by signal {signal}"),
     };
-    let metadata = reading.metadata.clone();
+    let (metadata, reported) = (reading.metadata.clone(), reading.reported);
     let why = reading.failure.take();
     if why.is_none()
         && ended_well
@@ -324,7 +331,7 @@ fn conclude(
     let why = why.map_or_else(|| said(output), |why| format!(": {why}"));
     let mut error = with_output(ProviderError::failed(format!("{title} {how}{why}")), output);
     error.metadata.extend(metadata);
-    Err(error)
+    Err(error.costing(&reported))
 }
 
 /// A client that has printed its result is ended by signal.
@@ -367,7 +374,7 @@ fn run_error(title: &str, error: &RunError, reading: Reading) -> ProviderError {
                 error.message = format!("{} (last: {trouble})", error.message);
             }
             error.metadata.extend(reading.metadata);
-            error
+            error.costing(&reading.reported)
         }
         RunError::Cancelled => ProviderError::cancelled(),
         RunError::Spawn { source, .. } => {

@@ -12,7 +12,7 @@ mod api;
 mod tests;
 
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address, max_output_tokens};
-use super::{CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -86,14 +86,22 @@ impl FromSettings for Anthropic {
         settings.chat.policy()
     }
 
+    fn billing(settings: &AnthropicSettings) -> Billing {
+        rates(settings).billing()
+    }
+
     fn from_settings(settings: AnthropicSettings, _deps: &Deps) -> Self {
         Self {
             url: url(settings.base_url.as_ref()),
-            rates: Rates::new(settings.chat.pricing, Vendor::Anthropic, &settings.model),
+            rates: rates(&settings),
             max_tokens: max_tokens(&settings),
             settings,
         }
     }
+}
+
+fn rates(settings: &AnthropicSettings) -> Rates {
+    Rates::new(settings.chat.pricing, Vendor::Anthropic, &settings.model)
 }
 
 /// Clients differ in whether `/v1` is part of the address; both are understood.

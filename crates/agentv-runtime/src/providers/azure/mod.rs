@@ -13,7 +13,7 @@ mod tests;
 
 use super::chat::completions::{self, Body, Length};
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -82,12 +82,16 @@ impl FromSettings for Azure {
         CallPolicy { max_output_tokens: longest, ..policy }
     }
 
+    fn billing(settings: &AzureSettings) -> Billing {
+        rates(settings).billing()
+    }
+
     fn from_settings(settings: AzureSettings, _deps: &Deps) -> Self {
         let AzureSettings { endpoint, deployment, version, .. } = &settings;
         let path = ["deployments", deployment, "chat", "completions"];
         let mut url = address::join(endpoint, &path);
         url.query_pairs_mut().append_pair("api-version", version);
-        Self { url, rates: Rates::new(settings.chat.pricing, Vendor::Azure, deployment), settings }
+        Self { url, rates: rates(&settings), settings }
     }
 }
 
@@ -108,6 +112,10 @@ fn bare_version(text: &str) -> String {
     let prefixes = ["api-version=", "api_version="];
     let bare = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix));
     bare.unwrap_or(text).to_owned()
+}
+
+fn rates(settings: &AzureSettings) -> Rates {
+    Rates::new(settings.chat.pricing, Vendor::Azure, &settings.deployment)
 }
 
 #[async_trait]

@@ -2,6 +2,7 @@
 
 use super::Usage;
 use crate::config::{Fields, FromNode, Leftovers, Node, Numeric, Wrong};
+use crate::providers::{Billing, UnitPrice};
 use schemars::JsonSchema;
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -83,6 +84,16 @@ impl Rates {
             None => self.listed(answered)?,
         };
         row.cost(usage)
+    }
+
+    /// What a token costs, if that is known before anything was answered.
+    pub(in crate::providers) fn billing(&self) -> Billing {
+        let own = self.own.map(|own| UnitPrice { input: own.input, output: own.output });
+        let listed = || {
+            find(self.vendor, &self.asked)
+                .map(|row| UnitPrice { input: row.input, output: row.output })
+        };
+        Billing::by_token(own.or_else(listed))
     }
 
     fn listed(&self, answered: Option<&str>) -> Option<Row> {

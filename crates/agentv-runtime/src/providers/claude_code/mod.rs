@@ -15,6 +15,7 @@ mod tests;
 pub use reader::ClaudeReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
 use agentv_wire::env;
@@ -44,6 +45,7 @@ impl Client for ClaudeCodeSettings {
     // AgentV may itself be run by Claude Code, which is no session to join.
     const UNSET: &'static [&'static str] = &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"];
 
+    const BILLING: Billing = Billing::told(Tells::Always, Tells::Always);
     type Reader = ClaudeReader;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {

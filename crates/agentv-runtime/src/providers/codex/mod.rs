@@ -17,6 +17,7 @@ mod tests;
 pub use reader::CodexReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
 use agentv_wire::env;
@@ -55,6 +56,7 @@ impl Client for CodexSettings {
     const LOG_VARIABLES: Option<LogVariables> =
         Some(LogVariables { switch: env::CODEX_STREAM_LOGS, format: env::CODEX_LOG_FORMAT });
 
+    const BILLING: Billing = Billing::told(Tells::Never, Tells::Always);
     type Reader = CodexReader;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {

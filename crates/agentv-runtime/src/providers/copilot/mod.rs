@@ -14,6 +14,7 @@ mod tests;
 pub use reader::CopilotReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
 use schemars::JsonSchema;
@@ -40,6 +41,7 @@ impl Client for CopilotSettings {
     const GENTLE: Gentle = Gentle::Terminate;
     const LOG_VARIABLES: Option<LogVariables> = None;
 
+    const BILLING: Billing = Billing::told(Tells::Never, Tells::Never);
     type Reader = CopilotReader;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {

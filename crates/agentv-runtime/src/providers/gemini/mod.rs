@@ -11,7 +11,7 @@ mod api;
 mod tests;
 
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings};
 use crate::config::{Fields, FromNode, Node, Numeric, Presence, Wrong};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -74,10 +74,14 @@ impl FromSettings for Gemini {
         settings.chat.policy()
     }
 
+    fn billing(settings: &GeminiSettings) -> Billing {
+        rates(settings).billing()
+    }
+
     fn from_settings(settings: GeminiSettings, _deps: &Deps) -> Self {
         Self {
             url: url(settings.base_url.as_ref(), bare_model(&settings.model)),
-            rates: Rates::new(settings.chat.pricing, Vendor::Gemini, bare_model(&settings.model)),
+            rates: rates(&settings),
             settings,
         }
     }
@@ -101,6 +105,10 @@ impl FromNode for Budget {
 /// The API itself lists its models as `models/…`.
 fn bare_model(model: &str) -> &str {
     model.strip_prefix("models/").unwrap_or(model)
+}
+
+fn rates(settings: &GeminiSettings) -> Rates {
+    Rates::new(settings.chat.pricing, Vendor::Gemini, bare_model(&settings.model))
 }
 
 /// An address without a version gets the one whose shapes we speak.

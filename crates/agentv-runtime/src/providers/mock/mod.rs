@@ -1,6 +1,6 @@
 //! Canned answers, optionally after a delay: for dry runs, demos and tests of evaluators. Calls nobody.
 
-use super::{Deps, FromSettings};
+use super::{Billing, Deps, FromSettings};
 use crate::config::{Fields, FromNode, Node, Wrong};
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
@@ -60,6 +60,10 @@ impl FromSettings for Mock {
             delay_max_ms: fields.take("delay_max_ms").unwrap_or(0),
             trace: fields.take::<Trace>("trace").map(|trace| trace.0),
         })
+    }
+
+    fn billing(_settings: &MockSettings) -> Billing {
+        Billing::FREE
     }
 
     fn from_settings(settings: MockSettings, _deps: &Deps) -> Self {

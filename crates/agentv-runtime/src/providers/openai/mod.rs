@@ -13,7 +13,7 @@ mod tests;
 
 use super::chat::completions::{self, Body, Length};
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -77,13 +77,17 @@ impl FromSettings for OpenAi {
         CallPolicy { max_output_tokens: longest, ..policy }
     }
 
-    fn from_settings(settings: OpenAiSettings, _deps: &Deps) -> Self {
-        Self {
-            url: url(settings.base_url.as_ref()),
-            rates: Rates::new(settings.chat.pricing, Vendor::OpenAi, &settings.model),
-            settings,
-        }
+    fn billing(settings: &OpenAiSettings) -> Billing {
+        rates(settings).billing()
     }
+
+    fn from_settings(settings: OpenAiSettings, _deps: &Deps) -> Self {
+        Self { url: url(settings.base_url.as_ref()), rates: rates(&settings), settings }
+    }
+}
+
+fn rates(settings: &OpenAiSettings) -> Rates {
+    Rates::new(settings.chat.pricing, Vendor::OpenAi, &settings.model)
 }
 
 /// Nearly every such server has its API under `/v1`, and people leave that out.

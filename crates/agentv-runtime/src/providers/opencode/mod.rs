@@ -14,6 +14,7 @@ mod tests;
 pub use reader::OpenCodeReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
 use schemars::JsonSchema;
@@ -36,6 +37,7 @@ impl Client for OpenCodeSettings {
     const GENTLE: Gentle = Gentle::Terminate;
     const LOG_VARIABLES: Option<LogVariables> = None;
 
+    const BILLING: Billing = Billing::told(Tells::Perhaps, Tells::Always);
     type Reader = OpenCodeReader;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {

@@ -15,6 +15,7 @@ mod tests;
 pub use reader::PiReader;
 
 use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::{Billing, Tells};
 use crate::config::{Fields, Presence};
 use crate::process::Gentle;
 use agentv_core::Secret;
@@ -48,6 +49,7 @@ impl Client for PiSettings {
     const GENTLE: Gentle = Gentle::Terminate;
     const LOG_VARIABLES: Option<LogVariables> = None;
 
+    const BILLING: Billing = Billing::told(Tells::Perhaps, Tells::Always);
     type Reader = PiReader;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {

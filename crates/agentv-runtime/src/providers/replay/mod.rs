@@ -13,7 +13,7 @@ mod tests;
 
 pub use recordings::{Outcome, Recording};
 
-use super::{Deps, FromSettings};
+use super::{Billing, Deps, FromSettings};
 use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
@@ -51,6 +51,11 @@ impl FromSettings for Replay {
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<ReplaySettings> {
         Some(ReplaySettings { file: fields.need_env_text(&["file", "recordings"])? })
+    }
+
+    /// What was recorded was paid for then.
+    fn billing(_settings: &ReplaySettings) -> Billing {
+        Billing::FREE
     }
 
     fn from_settings(settings: ReplaySettings, deps: &Deps) -> Self {

@@ -21,7 +21,7 @@ mod subagents;
 pub use settings::VsCodeSettings;
 pub use subagents::{Provisioned, Provisioning, default_root, provision};
 
-use super::{Deps, FromSettings};
+use super::{Billing, Deps, FromSettings, Tells};
 use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
@@ -97,6 +97,10 @@ impl<E: OfEdition> FromSettings for VsCode<E> {
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<VsCodeSettings> {
         Some(VsCodeSettings::read(fields))
+    }
+
+    fn billing(_settings: &VsCodeSettings) -> Billing {
+        Billing::told(Tells::Never, Tells::Never)
     }
 
     fn from_settings(settings: VsCodeSettings, deps: &Deps) -> Self {

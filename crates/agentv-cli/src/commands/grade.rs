@@ -1,0 +1,246 @@
+//! `agentv grade`: the answers of an earlier run, graded by the evaluators of now.
+
+use super::eval::{Origin, Refusal, conduct, is_same_file, told};
+use crate::args::{Args, Command, EvalArgs, GradeArgs};
+use crate::settings::{EvalSettings, Surroundings};
+use crate::terminal::{self, Screen};
+use agentv_core::TargetName;
+use agentv_runtime::folder::Runs;
+use agentv_runtime::results::{Recorded, ResultsError, find_results};
+use agentv_runtime::run::{Plan, regrade};
+use agentv_wire::{Exit, RunFileKind, RunInfo};
+use clap::Parser as _;
+use std::error::Error as _;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// `words` is the whole command line.
+pub(crate) fn run(args: GradeArgs, words: &[OsString], surroundings: &Surroundings) -> Exit {
+    told(attempt(args, words, surroundings))
+}
+
+fn attempt(
+    args: GradeArgs,
+    words: &[OsString],
+    surroundings: &Surroundings,
+) -> Result<Exit, Refusal> {
+    let command: Vec<String> =
+        words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let found = find(&args.run, surroundings)?;
+    let recorded = found.read(surroundings)?;
+    let wanted = args.target.clone();
+    let args = eval_args(args, found.info.as_ref())?;
+    let mut settings = EvalSettings::resolve(args, surroundings)?;
+    settings.choice.regrade = true;
+    settings.choice.targets = targets(&recorded, &wanted, &found)?;
+    if found.folder.is_none() && is_same_file(&found.results, &settings.out) {
+        let message = format!("`--out` would overwrite the results `{}`", found.name);
+        return Err(Refusal::usage(message, "choose another name for the results"));
+    }
+    let source = Source { recorded, name: found.name };
+    conduct(Origin::Recorded(Box::new(source)), &command, &settings, surroundings)
+}
+
+/// Answers to be graded.
+pub(super) struct Source {
+    recorded: Recorded,
+    /// What they are called.
+    name: String,
+}
+
+impl Source {
+    /// Gives each case of the plan its answer, and says which have none. Returns what the answers are called.
+    pub(super) fn claim(
+        mut self,
+        plan: &mut Plan,
+        settings: &EvalSettings,
+        surroundings: &Surroundings,
+        screen: &mut Screen,
+    ) -> Result<String, Refusal> {
+        let regraded = regrade(plan, &mut self.recorded, &surroundings.working_dir)
+            .map_err(|error| Refusal::incomplete(error.to_string()))?;
+        terminal::regraded(&self.name, &regraded, screen);
+        if regraded.answers == 0 {
+            screen.show();
+            return Err(Refusal::usage(
+                format!("`{}` has no answer to any of these cases", self.name),
+                "name the eval files and targets that it was a run of",
+            ));
+        }
+        if !regraded.blind.is_empty() && !settings.skip_invalid {
+            screen.show();
+            let names: Vec<String> = regraded
+                .blind
+                .iter()
+                .map(|(name, answers)| format!("`{name}` ({answers} of {})", regraded.answers))
+                .collect();
+            return Err(Refusal::usage(
+                format!(
+                    "the messages that these evaluators look at are not in `{}`: {}",
+                    self.name,
+                    names.join(", ")
+                ),
+                "name the run instead of its results, if there is one; `--skip-invalid` leaves these evaluators out",
+            ));
+        }
+        Ok(self.name)
+    }
+}
+
+/// Where the answers are.
+struct Found {
+    /// What people call it.
+    name: String,
+    results: PathBuf,
+    /// The folder of the run, if it is one.
+    folder: Option<PathBuf>,
+    info: Option<RunInfo>,
+}
+
+impl Found {
+    fn read(&self, surroundings: &Surroundings) -> Result<Recorded, Refusal> {
+        let shown = surroundings.shown(&self.results);
+        let read = match &self.folder {
+            Some(folder) => Recorded::of_run(folder, &shown),
+            None => Recorded::of_results(&self.results, &shown),
+        };
+        let recorded = read.map_err(|error| unreadable(&error))?;
+        if let Some(line) = recorded.torn {
+            terminal::warn(&format!("{shown}:{line}: the last record was cut off and is left out"));
+        }
+        Ok(recorded)
+    }
+}
+
+/// The newest run that asked its targets; a run by its id or folder; or results.
+const LATEST: &str = "latest";
+
+fn find(name: &Path, surroundings: &Surroundings) -> Result<Found, Refusal> {
+    let runs = Runs::of(&surroundings.working_dir);
+    let name = match name.to_str() {
+        Some(LATEST) if !surroundings.working_dir.join(LATEST).exists() => {
+            let newest = runs.list().into_iter().find(|info| info.graded.is_none());
+            let none = || {
+                Refusal::usage("there is no run to grade", "start one: `agentv eval my.eval.yaml`")
+            };
+            PathBuf::from(newest.ok_or_else(none)?.run)
+        }
+        _ => name.to_owned(),
+    };
+    let results = find_results(&name, &surroundings.bases()).map_err(|error| unreadable(&error))?;
+    let folder = results.parent().filter(|dir| dir.join("run.json").is_file()).map(Path::to_owned);
+    let folder = folder.or_else(|| folder_of(&results, &runs));
+    let info = folder.as_ref().and_then(|folder| {
+        serde_json::from_slice(&std::fs::read(folder.join("run.json")).ok()?).ok()
+    });
+    let name = match folder.as_ref().and_then(|folder| folder.file_name()) {
+        Some(run) => run.to_string_lossy().into_owned(),
+        None => surroundings.shown(&results),
+    };
+    Ok(Found { name, results, folder, info })
+}
+
+/// The folder of the run whose output this is: another name of the results in it.
+#[cfg(unix)]
+fn folder_of(results: &Path, runs: &Runs) -> Option<PathBuf> {
+    use std::os::unix::fs::MetadataExt as _;
+    let same = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    let wanted = same(results)?;
+    let folders = runs.list().into_iter().map(|info| runs.dir().join(info.run));
+    folders.into_iter().find(|folder| same(&folder.join("results.jsonl")) == Some(wanted))
+}
+
+#[cfg(not(unix))]
+fn folder_of(_results: &Path, _runs: &Runs) -> Option<PathBuf> {
+    None
+}
+
+fn unreadable(error: &ResultsError) -> Refusal {
+    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+    Refusal::usage(
+        format!("{error}{cause}"),
+        "name a run (`agentv runs list` shows them), `latest`, or a results file",
+    )
+}
+
+/// The run as it was ordered, with the flags of now: what a grading does not say is as `agentv eval` has it.
+fn eval_args(args: GradeArgs, info: Option<&RunInfo>) -> Result<EvalArgs, Refusal> {
+    let mut eval = match Args::try_parse_from(["agentv", "eval"]).map(|args| args.command) {
+        Ok(Command::Eval(eval)) => *eval,
+        _ => return Err(Refusal::incomplete("`agentv eval` cannot be told what to do".to_owned())),
+    };
+    eval.paths = args.paths;
+    (eval.eval_id, eval.filter, eval.tag) = (args.eval_id, args.filter, args.tag);
+    if let Some(info) = info {
+        as_it_was(&mut eval, info);
+    }
+    if eval.paths.is_empty() {
+        return Err(Refusal::usage(
+            "results do not say which eval files they are of",
+            "name them: `agentv grade results.jsonl my.eval.yaml`",
+        ));
+    }
+    eval.target = args.target;
+    eval.targets = args.targets;
+    eval.workers = args.workers;
+    eval.output_format = args.output_format;
+    eval.out = Some(args.out.unwrap_or_else(|| out(&eval)));
+    eval.no_run_folder = args.no_run_folder;
+    (eval.cache, eval.no_cache) = (args.cache, args.no_cache);
+    eval.agent_timeout = args.agent_timeout;
+    (eval.threshold, eval.case_threshold) = (args.threshold, args.case_threshold);
+    (eval.max_errors, eval.fail_fast) = (args.max_errors, args.fail_fast);
+    (eval.max_cost, eval.max_tokens) = (args.max_cost, args.max_tokens);
+    eval.allow_errors = args.allow_errors;
+    (eval.skip_invalid, eval.strict) = (args.skip_invalid, args.strict);
+    eval.verbose = args.verbose;
+    Ok(eval)
+}
+
+/// Without other files or cases, those of the run are meant.
+fn as_it_was(eval: &mut EvalArgs, info: &RunInfo) {
+    if eval.paths.is_empty() {
+        let files = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
+        eval.paths = files.map(|file| file.path.clone()).collect();
+    }
+    if eval.eval_id.is_none() && eval.filter.is_empty() && eval.tag.is_empty() {
+        let choice = info.choice.clone();
+        (eval.eval_id, eval.filter, eval.tag) = (choice.eval_id, choice.filter, choice.tags);
+        eval.sample = choice.sample.and_then(|sample| u64::try_from(sample).ok());
+        eval.seed = choice.seed.unwrap_or(0);
+        eval.shard = choice.shard;
+    }
+}
+
+fn out(eval: &EvalArgs) -> PathBuf {
+    let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
+    let extension = match eval.output_format {
+        crate::args::OutputFormat::Jsonl => "jsonl",
+        crate::args::OutputFormat::Yaml => "yaml",
+    };
+    PathBuf::from(format!(".agentv/results/grade_{stamp}.{extension}"))
+}
+
+/// Whose answers are graded.
+fn targets(
+    recorded: &Recorded,
+    wanted: &[String],
+    found: &Found,
+) -> Result<Vec<TargetName>, Refusal> {
+    let answered = || recorded.targets.iter();
+    if let Some(unknown) = wanted.iter().find(|name| !recorded.targets.contains(name)) {
+        let names: Vec<&str> = answered().map(String::as_str).collect();
+        return Err(Refusal::usage(
+            format!("`{}` has no answers of target `{unknown}`", found.name),
+            format!("it has those of: {}", names.join(", ")),
+        ));
+    }
+    if recorded.targets.is_empty() {
+        return Err(Refusal::usage(
+            format!("`{}` has no answers", found.name),
+            "run it first: `agentv eval`",
+        ));
+    }
+    let chosen = answered().filter(|name| wanted.is_empty() || wanted.contains(name));
+    Ok(chosen.map(|name| TargetName::from(name.as_str())).collect())
+}

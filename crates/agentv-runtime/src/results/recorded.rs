@@ -1,0 +1,401 @@
+//! The answers of an earlier run, to be graded again. Only where they are is kept in memory.
+
+use super::{Reader, ResultsError};
+use crate::folder::{Index, PastAnswer, Slot, Sum, asked};
+use agentv_core::evaluator::LooksAt;
+use agentv_core::provider::Reported;
+use agentv_core::{
+    Candidate, EvalCase, EvalId, ProviderError, ProviderInfo, Response, TargetName, Trial, Trials,
+    prompt, record,
+};
+use agentv_wire::{ExecutionMetrics, FileChanges, ProviderRequest, ResultRecord, TraceSummary};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The answers of a run, by case.
+#[derive(Debug)]
+pub struct Recorded {
+    files: Arc<Files>,
+    /// By id, target and trial.
+    cases: HashMap<(String, String, u32), Vec<Entry>>,
+    /// The last trial of each id on each target, where there are several.
+    last_trials: HashMap<(String, String), u32>,
+    /// Whose answers there are, in the order of their first records.
+    pub targets: Vec<String>,
+    /// The line of a last record that was cut off.
+    pub torn: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Files {
+    results: PathBuf,
+    /// `None` for results without a run folder.
+    journal: Option<PathBuf>,
+}
+
+/// One answer. It has a record, or is in the journal, or both.
+#[derive(Debug, Clone)]
+struct Entry {
+    /// The eval file from the working directory, if the journal knows it.
+    file: Option<String>,
+    dataset: Option<String>,
+    ordinal: Option<usize>,
+    /// What was asked, in short.
+    asked: Option<String>,
+    record: Option<Place>,
+    answer: Option<PastAnswer>,
+    /// Whether the record tells of tools.
+    has_tools: bool,
+    is_claimed: bool,
+}
+
+/// A record of the results.
+#[derive(Debug, Clone)]
+enum Place {
+    At(u64, usize),
+    /// One that cannot be read alone.
+    Held(Arc<str>),
+}
+
+/// What a case finds.
+#[derive(Debug)]
+pub enum Recall {
+    Found(Box<RecordedAnswer>),
+    /// There is an answer to another question.
+    OtherQuestion,
+    Nothing,
+}
+
+/// An answer that can be read when it is wanted.
+#[derive(Debug, Clone)]
+pub struct RecordedAnswer {
+    files: Arc<Files>,
+    entry: Entry,
+}
+
+/// An answer of earlier.
+#[derive(Debug)]
+pub struct Recalled {
+    /// An error of then is one now.
+    pub outcome: Result<Response, ProviderError>,
+    pub wall: Duration,
+    /// Which attempt brought it.
+    pub attempt: u32,
+    pub left: Left,
+}
+
+/// What is known of an answer besides itself.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// What the agent changed, as far as the record shows it.
+    pub file_changes: Option<FileChanges>,
+    /// Its workspace, if that is still there.
+    pub workspace: Option<PathBuf>,
+    /// What a record says of messages that are not there.
+    told: Option<(TraceSummary, ExecutionMetrics)>,
+    /// How closely it can be looked at.
+    pub sight: LooksAt,
+}
+
+impl Left {
+    /// Whether all that the target said is there.
+    pub fn is_whole(&self) -> bool {
+        self.sight == LooksAt::Trace
+    }
+
+    /// The answer with the numbers that it had when it was given.
+    pub fn complete(self, mut candidate: Candidate) -> Candidate {
+        if let Some((summary, metrics)) = self.told {
+            (candidate.summary, candidate.metrics) = (summary, metrics);
+        }
+        candidate
+    }
+}
+
+/// Of a record, what it is found by.
+#[derive(Deserialize)]
+struct Glance {
+    eval_id: String,
+    target: String,
+    #[serde(default)]
+    dataset: Option<String>,
+    #[serde(default)]
+    trial: Option<u32>,
+    #[serde(default)]
+    trace_summary: Option<Events>,
+    /// Every record has one; what has none is no record.
+    #[serde(rename = "score")]
+    _score: IgnoredAny,
+}
+
+#[derive(Deserialize)]
+struct Events {
+    #[serde(default)]
+    event_count: usize,
+}
+
+impl Recorded {
+    /// Reads what a run has left in its folder. `name` is how messages call the results.
+    pub fn of_run(folder: &Path, name: &str) -> Result<Self, ResultsError> {
+        let journal = folder.join("journal.jsonl");
+        let unreadable =
+            |source| ResultsError::Unreadable { path: journal.display().to_string(), source };
+        let index = Index::read(&journal).map_err(unreadable)?;
+        let files = Files { results: folder.join("results.jsonl"), journal: Some(journal) };
+        Self::read(files, index, name)
+    }
+
+    /// Reads bare results, in which there are answers but no messages.
+    pub fn of_results(path: &Path, name: &str) -> Result<Self, ResultsError> {
+        Self::read(Files { results: path.to_owned(), journal: None }, Index::default(), name)
+    }
+
+    fn read(files: Files, index: Index, name: &str) -> Result<Self, ResultsError> {
+        let mut reader = Reader::open(&files.results, name)?;
+        let mut recorded = Self {
+            files: Arc::new(files),
+            cases: HashMap::new(),
+            last_trials: HashMap::new(),
+            targets: Vec::new(),
+            torn: None,
+        };
+        let mut graded = HashSet::new();
+        while let Some(glance) = reader.read::<Glance>()? {
+            let known =
+                index.recorded.get(&Sum::of(format!("{}\n", reader.json()).as_bytes()).to_string());
+            let answer = known.and_then(|known| {
+                let answers = index.answers.get(&known.slot)?;
+                answers.iter().rfind(|answer| {
+                    (answer.case.ordinal, &answer.case.fingerprint)
+                        == (known.ordinal, &known.fingerprint)
+                })
+            });
+            graded.extend(known.map(|known| (known.slot.clone(), known.ordinal)));
+            let place = match reader.place() {
+                Some((at, bytes)) => Place::At(at, bytes),
+                None => Place::Held(reader.json().into()),
+            };
+            let entry = Entry {
+                file: known.map(|known| known.slot.file.clone()),
+                dataset: glance.dataset,
+                ordinal: known.map(|known| known.ordinal),
+                asked: known.and_then(|known| known.asked.clone()),
+                record: Some(place),
+                answer: answer.cloned(),
+                has_tools: glance.trace_summary.is_some_and(|events| events.event_count > 0),
+                is_claimed: false,
+            };
+            recorded.add(glance.eval_id, glance.target, glance.trial.unwrap_or(0), entry);
+        }
+        recorded.torn = reader.torn();
+        recorded.add_ungraded(index, &graded);
+        Ok(recorded)
+    }
+
+    /// Answers of a run that ended before they were graded.
+    fn add_ungraded(&mut self, index: Index, graded: &HashSet<(Slot, usize)>) {
+        let mut last: HashMap<(Slot, usize), PastAnswer> = HashMap::new();
+        for (slot, answers) in index.answers {
+            for answer in answers {
+                last.insert((slot.clone(), answer.case.ordinal), answer);
+            }
+        }
+        let mut open: Vec<_> = last.into_iter().filter(|(key, _)| !graded.contains(key)).collect();
+        open.sort_by_key(|((_, ordinal), _)| *ordinal);
+        for ((slot, ordinal), answer) in open {
+            let entry = Entry {
+                file: Some(slot.file),
+                dataset: None,
+                ordinal: Some(ordinal),
+                asked: answer.case.asked.clone(),
+                record: None,
+                answer: Some(answer),
+                has_tools: false,
+                is_claimed: false,
+            };
+            self.add(slot.eval_id, slot.target, slot.trial, entry);
+        }
+    }
+
+    fn add(&mut self, eval_id: String, target: String, trial: u32, entry: Entry) {
+        if !self.targets.contains(&target) {
+            self.targets.push(target.clone());
+        }
+        if trial > 0 {
+            let last = self.last_trials.entry((eval_id.clone(), target.clone())).or_default();
+            *last = trial.max(*last);
+        }
+        self.cases.entry((eval_id, target, trial)).or_default().push(entry);
+    }
+
+    /// How often an id was asked on a target.
+    pub fn trials(&self, id: &EvalId, target: &TargetName) -> Trials {
+        let key = (id.as_str().to_owned(), target.as_str().to_owned());
+        let last = self.last_trials.get(&key).copied().unwrap_or(0);
+        Trials::new(last.saturating_add(1)).unwrap_or(Trials::ONE)
+    }
+
+    /// Finds the answer to a trial of a case, once. Of several it is the one from the same place.
+    pub fn claim(
+        &mut self,
+        (case, root): (&EvalCase, &Path),
+        (target, provider): (&str, ProviderInfo),
+        trial: Trial,
+    ) -> io::Result<Recall> {
+        let key = (case.id.as_str().to_owned(), target.to_owned(), trial.number());
+        let Some(entries) = self.cases.get_mut(&key) else { return Ok(Recall::Nothing) };
+        let file = case.suite.file.strip_prefix(root).unwrap_or(&case.suite.file).to_string_lossy();
+        let mut best: Option<((bool, bool, bool), usize)> = None;
+        for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| !entry.is_claimed) {
+            if !entry.asks_the_same(case, provider, &self.files)? {
+                continue;
+            }
+            let nearness = (
+                entry.file.as_deref() == Some(&*file),
+                entry.dataset.as_deref() == Some(case.suite.dataset.as_str()),
+                entry.ordinal == Some(case.ordinal),
+            );
+            if best.is_none_or(|(known, _)| nearness > known) {
+                best = Some((nearness, at));
+            }
+        }
+        let Some((_, at)) = best else { return Ok(Recall::OtherQuestion) };
+        entries[at].is_claimed = true;
+        Ok(Recall::Found(Box::new(RecordedAnswer {
+            files: Arc::clone(&self.files),
+            entry: entries[at].clone(),
+        })))
+    }
+}
+
+impl Entry {
+    /// Whether it is an answer to what the case asks now.
+    fn asks_the_same(
+        &self,
+        case: &EvalCase,
+        provider: ProviderInfo,
+        files: &Files,
+    ) -> io::Result<bool> {
+        if let Some(then) = &self.asked {
+            return Ok(*then == asked(case).to_string());
+        }
+        let Some(place) = &self.record else { return Ok(false) };
+        let record = place.read(&files.results)?;
+        let then = record.lm_provider_request.or(record.agent_provider_request).unwrap_or_default();
+        let request = prompt::build(case, provider.prompt_mode);
+        let now = record::recorded_request(request, provider.recorded_as);
+        let words = |asked: ProviderRequest| (asked.question, asked.chat_prompt, asked.guidelines);
+        Ok(words(then) == words(now))
+    }
+}
+
+impl Place {
+    fn read(&self, results: &Path) -> io::Result<ResultRecord> {
+        match self {
+            Self::Held(json) => Ok(serde_json::from_str(json)?),
+            Self::At(at, bytes) => {
+                let mut file = File::open(results)?;
+                file.seek(SeekFrom::Start(*at))?;
+                let mut line = vec![0; *bytes];
+                file.read_exact(&mut line)?;
+                let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
+                Ok(serde_json::from_slice(line)?)
+            }
+        }
+    }
+}
+
+impl RecordedAnswer {
+    /// How closely it can be looked at: a record has no messages, and cannot tell whether a trace was empty or unknown.
+    pub fn sight(&self) -> LooksAt {
+        match &self.entry {
+            Entry { answer: Some(_), .. } => LooksAt::Trace,
+            Entry { has_tools: true, .. } => LooksAt::Answer,
+            Entry { .. } => LooksAt::Messages,
+        }
+    }
+
+    /// Whether it was worked out in a directory of its own.
+    pub fn had_workspace(&self) -> bool {
+        self.entry.answer.as_ref().is_some_and(|answer| answer.workspace)
+    }
+
+    pub fn read(&self) -> io::Result<Recalled> {
+        let Entry { record, answer, .. } = &self.entry;
+        let record = record.as_ref().map(|place| place.read(&self.files.results)).transpose()?;
+        if let Some(error) = record.as_ref().and_then(failure) {
+            let left = Left {
+                file_changes: record.and_then(|record| record.file_changes),
+                ..Left::default()
+            };
+            return Ok(Recalled { outcome: Err(error), wall: Duration::ZERO, attempt: 0, left });
+        }
+        let kept = match (answer, &self.files.journal) {
+            (Some(answer), Some(journal)) => answer.read(journal)?,
+            _ => None,
+        };
+        let mut left = Left { sight: self.sight(), ..Left::default() };
+        if let Some(record) = &record {
+            left.file_changes.clone_from(&record.file_changes);
+            left.workspace =
+                record.workspace.as_ref().map(PathBuf::from).filter(|dir| dir.is_dir());
+        }
+        match (kept, record) {
+            (Some(kept), _) => Ok(Recalled {
+                outcome: Ok(kept.response),
+                wall: kept.wall,
+                attempt: kept.attempt,
+                left,
+            }),
+            (None, Some(record)) => {
+                left.told = record
+                    .trace_summary
+                    .clone()
+                    .map(|summary| (summary, record.execution_metrics.clone()));
+                Ok(Recalled {
+                    outcome: Ok(response(record)),
+                    wall: Duration::ZERO,
+                    attempt: 0,
+                    left,
+                })
+            }
+            (None, None) => Err(io::Error::other("it is not in the journal any more")),
+        }
+    }
+}
+
+/// Why there was no answer. A record that was graded has a summary, whatever else went wrong.
+fn failure(record: &ResultRecord) -> Option<ProviderError> {
+    let message = record.error.as_ref().filter(|_| record.trace_summary.is_none())?;
+    let mut error = ProviderError::failed(message);
+    error.metadata.clone_from(&record.provider_metadata);
+    Some(error)
+}
+
+/// The answer as far as a record has it.
+fn response(record: ResultRecord) -> Response {
+    let metrics = &record.execution_metrics;
+    let reported = Reported {
+        token_usage: metrics.token_usage,
+        cost_usd: metrics.cost_usd,
+        duration_ms: metrics.duration_ms,
+    };
+    let error = record.error.filter(|error| {
+        // A grading that went wrong is no error of the answer.
+        let results = record.evaluator_results.iter().flatten();
+        let mut failed = results.filter_map(|result| result.error.as_ref());
+        !failed.any(|failed| error.ends_with(&failed.message))
+    });
+    Response {
+        reported,
+        metadata: record.provider_metadata,
+        error,
+        ..Response::text(record.candidate_answer)
+    }
+}

@@ -1,0 +1,171 @@
+//! A provider whose calls are paid for out of the run's budget; itself a provider.
+
+use super::calls::InLine;
+use super::limits::Estimate;
+use super::spending::{Amount, Bill, Overrun, Reservation, Spending};
+use crate::providers::{Billing, Tells};
+use agentv_core::{
+    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
+    TargetName,
+};
+use async_trait::async_trait;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Asks only while there is money left. It is around the retries, so that one call is one call, and inside of the cache, as
+/// what is known costs nothing.
+#[derive(Debug)]
+pub(super) struct Metered {
+    name: TargetName,
+    provider: Arc<dyn Provider>,
+    billing: Billing,
+    max_output_tokens: Option<u64>,
+    spending: Arc<Spending>,
+    /// The largest call so far. A lock and not a message: it is held for a comparison.
+    largest: Mutex<Option<Amount>>,
+}
+
+impl Metered {
+    /// The provider as it is, where it calls nobody.
+    pub(super) fn around(
+        name: &TargetName,
+        provider: Arc<dyn Provider>,
+        (billing, max_output_tokens): (Billing, Option<u64>),
+        spending: &Arc<Spending>,
+    ) -> Arc<dyn Provider> {
+        if billing.is_free() {
+            return provider;
+        }
+        Arc::new(Self {
+            name: name.clone(),
+            provider,
+            billing,
+            max_output_tokens,
+            spending: Arc::clone(spending),
+            largest: Mutex::default(),
+        })
+    }
+
+    /// What a call is thought to use: as much as the largest so far; before the first, by the length of the prompt.
+    fn estimate(&self, request: &Request) -> Amount {
+        let largest = *self.largest.lock().unwrap_or_else(PoisonError::into_inner);
+        largest.unwrap_or_else(|| {
+            let tokens = Estimate::of(request, self.max_output_tokens);
+            let cost_usd =
+                self.billing.price.map_or(0.0, |price| tokens.cost(price.input, price.output));
+            Amount { cost_usd, tokens: tokens.total() }
+        })
+    }
+
+    fn learn(&self, bill: &Bill) {
+        let Bill::Told { cost_usd, tokens } = bill else { return };
+        let used = Amount { cost_usd: cost_usd.unwrap_or(0.0), tokens: tokens.unwrap_or(0.0) };
+        let mut largest = self.largest.lock().unwrap_or_else(PoisonError::into_inner);
+        *largest = Some(largest.map_or(used, |largest| largest.max(used)));
+    }
+
+    /// A call that is made all the same would be counted as free, so it is not made.
+    fn unknowable(&self) -> Option<Overrun> {
+        unknowable(&self.name, &self.billing, &self.spending)
+    }
+
+    async fn reserve<'a>(
+        &'a self,
+        amount: Amount,
+        cx: &CallContext,
+    ) -> Result<Reservation<'a>, ProviderError> {
+        let refuse = |overrun: Overrun| {
+            cx.refusal.note();
+            ProviderError::failed(overrun.to_string())
+        };
+        if let Some(overrun) = self.unknowable() {
+            return Err(refuse(self.spending.stop(overrun)));
+        }
+        let _line = InLine::of(cx);
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
+            reserved = self.spending.reserve(amount, (&self.name, cx.purpose.role)) => reserved.map_err(refuse),
+        }
+    }
+}
+
+/// Why a target's calls cannot be counted in this budget, if that is known before they are made.
+pub(super) fn unknowable(
+    name: &TargetName,
+    billing: &Billing,
+    spending: &Spending,
+) -> Option<Overrun> {
+    let budget = spending.budget();
+    if budget.max_cost_usd.is_some() && billing.cost == Tells::Never {
+        return Some(Overrun::UnknownCost { target: name.clone() });
+    }
+    (budget.max_tokens.is_some() && billing.tokens == Tells::Never)
+        .then(|| Overrun::UnknownTokens { target: name.clone() })
+}
+
+#[async_trait]
+impl Provider for Metered {
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let reservation = self.reserve(self.estimate(request), cx).await?;
+        let outcome = self.provider.invoke(request, cx).await;
+        let bill = match &outcome {
+            Ok(response) => Bill::of(&response.reported),
+            Err(error) => Bill::of_failure(error),
+        };
+        self.learn(&bill);
+        reservation.settle(&[bill]);
+        outcome
+    }
+
+    fn info(&self) -> ProviderInfo {
+        self.provider.info()
+    }
+
+    fn is_free(&self) -> bool {
+        self.provider.is_free()
+    }
+
+    async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
+        self.provider.prepare(cx).await
+    }
+
+    fn max_workers(&self) -> Option<NonZeroUsize> {
+        self.provider.max_workers()
+    }
+
+    fn batch(&self) -> Option<&dyn BatchProvider> {
+        self.provider.batch().map(|_| self as &dyn BatchProvider)
+    }
+}
+
+#[async_trait]
+impl BatchProvider for Metered {
+    /// One call, however many answers it brings.
+    async fn invoke_batch(
+        &self,
+        requests: &[Request],
+        cx: &CallContext,
+    ) -> Result<Vec<Response>, ProviderError> {
+        let Some(door) = self.provider.batch() else { return Ok(Vec::new()) };
+        let mut amount = Amount::default();
+        for request in requests {
+            let one = self.estimate(request);
+            amount.cost_usd += one.cost_usd;
+            amount.tokens += one.tokens;
+        }
+        let reservation = self.reserve(amount, cx).await?;
+        let outcome = door.invoke_batch(requests, cx).await;
+        let bills = match &outcome {
+            Ok(responses) => {
+                responses.iter().map(|one| Bill::of(&one.reported)).collect::<Vec<_>>()
+            }
+            Err(error) => vec![Bill::of_failure(error)],
+        };
+        for bill in &bills {
+            self.learn(bill);
+        }
+        reservation.settle(&bills);
+        outcome
+    }
+}
