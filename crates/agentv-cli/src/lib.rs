@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod figures;
 mod settings;
+mod setup_args;
 mod terminal;
 
 use agentv_wire::Exit;
@@ -37,6 +38,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Generate(GenerateCommand::Rubrics(args)) => {
             commands::generate::rubrics(&args, &surroundings)
         }
+        Command::Init(args) => commands::init::run(&args, &surroundings),
+        Command::Schema(args) => commands::schema::run(&args),
+        Command::Completions(args) => commands::schema::completions(&args),
         Command::Provision(ProvisionCommand::Vscode(args)) => {
             commands::provision::vscode(&args, &surroundings)
         }

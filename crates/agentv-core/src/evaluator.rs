@@ -11,6 +11,11 @@ use std::sync::Arc;
 #[async_trait]
 pub trait Evaluator: fmt::Debug + Send + Sync {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError>;
+
+    /// The programs that it runs, by name or path, as far as that is known before it runs them.
+    fn programs(&self) -> Vec<&str> {
+        Vec::new()
+    }
 }
 
 /// All that an evaluator may look at. What is not in here, none can use.

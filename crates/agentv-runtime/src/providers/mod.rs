@@ -1,6 +1,7 @@
 //! Who can be asked. A provider is one folder here and one line in [`PROVIDERS`].
 
 mod chat;
+mod need;
 mod policy;
 
 pub mod agent_cli;
@@ -19,6 +20,7 @@ pub mod pi_coding_agent;
 pub mod replay;
 pub mod vscode;
 
+pub use need::{Need, Starter};
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
@@ -66,6 +68,8 @@ pub trait FromSettings: Provider + Sized + 'static {
     const IS_CACHED: bool = false;
     /// What becomes of keys it does not know.
     const LEFTOVERS: Leftovers = Leftovers::Warn;
+    /// What a first target of this kind looks like, if that can be told from the machine.
+    const STARTER: Option<Starter> = None;
     /// Its keys. The doc comments become the reference page and the schema.
     type Settings: JsonSchema;
 
@@ -75,6 +79,11 @@ pub trait FromSettings: Provider + Sized + 'static {
     /// How its calls are repeated and paced by the layer around it.
     fn policy(_settings: &Self::Settings) -> CallPolicy {
         CallPolicy::default()
+    }
+
+    /// What it needs of the machine, for `agentv doctor`. Keys are known from reading.
+    fn needs(_settings: &Self::Settings) -> Vec<Need> {
+        Vec::new()
     }
 
     /// Cannot fail: whatever could be wrong was said in `read`.
@@ -102,6 +111,7 @@ pub struct ProviderKind {
     /// Whether `--cache` alone is enough to keep its answers.
     pub is_cached: bool,
     pub leftovers: Leftovers,
+    pub starter: Option<Starter>,
     read: fn(&mut Fields<'_, '_>) -> Option<Maker>,
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
@@ -114,6 +124,7 @@ pub type Maker = Box<dyn Fn(&Deps) -> Made + Send + Sync>;
 pub struct Made {
     pub provider: Arc<dyn Provider>,
     pub policy: CallPolicy,
+    pub needs: Vec<Need>,
 }
 
 impl ProviderKind {
@@ -126,10 +137,12 @@ impl ProviderKind {
             info: P::INFO,
             is_cached: P::IS_CACHED,
             leftovers: P::LEFTOVERS,
+            starter: P::STARTER,
             read: |fields| {
                 let settings = P::read(fields)?;
                 Some(Box::new(move |deps| Made {
                     policy: P::policy(&settings),
+                    needs: P::needs(&settings),
                     provider: Arc::new(P::from_settings(settings.clone(), deps)),
                 }))
             },

@@ -37,7 +37,7 @@ impl Target {
         made: Made,
         limits: impl FnOnce(&CallPolicy) -> Arc<Limits>,
     ) -> Arc<dyn Provider> {
-        let Made { provider, policy } = made;
+        let Made { provider, policy, .. } = made;
         if policy.is_none() {
             return provider;
         }

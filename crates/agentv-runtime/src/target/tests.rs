@@ -99,7 +99,8 @@ fn limited(rpm: u32, tpm: u32) -> CallPolicy {
 
 fn around(player: &Arc<Player>, policy: CallPolicy, book: &LimitBook) -> Arc<dyn Provider> {
     let name = TargetName::from("t");
-    let made = Made { provider: Arc::clone(player) as Arc<dyn Provider>, policy };
+    let made =
+        Made { provider: Arc::clone(player) as Arc<dyn Provider>, policy, needs: Vec::new() };
     Target::around(&name, made, |policy| book.of(Path::new("targets.yaml"), &name, policy))
 }
 

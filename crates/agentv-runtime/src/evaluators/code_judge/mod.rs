@@ -181,6 +181,10 @@ impl Evaluator for CodeJudge {
         let stdin = stdin.map_err(|error| Failure::Payload(error).into_error())?;
         self.judge(stdin, cx.targets, cx.call).await
     }
+
+    fn programs(&self) -> Vec<&str> {
+        self.config.script.program().into_iter().collect()
+    }
 }
 
 /// What a script is given besides its input.

@@ -3,7 +3,7 @@
 use crate::config::Env;
 use crate::evaluators::ask::{Question, ask};
 use crate::evaluators::{reply, template};
-use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use crate::process::{Command, Gentle, Processes, RunError, Stdin, first_program};
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
 use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
 use serde_json::{Value, json};
@@ -41,6 +41,14 @@ Several evaluators graded the same answer. Weigh their results and decide on one
 {{EVALUATOR_RESULTS_JSON}}";
 
 impl Aggregator {
+    /// The program that it runs, if it is one.
+    pub(super) fn program(&self) -> Option<&str> {
+        match self {
+            Self::Code(code) => first_program(&code.script),
+            Self::WeightedAverage { .. } | Self::Model { .. } => None,
+        }
+    }
+
     pub(super) async fn aggregate(
         &self,
         members: &[&EvaluatorResult],

@@ -73,6 +73,11 @@ impl Evaluator for Composite {
             Err(error) => Err(EvaluatorError { members, ..error }),
         }
     }
+
+    fn programs(&self) -> Vec<&str> {
+        let members = self.members.iter().flat_map(|member| member.evaluator.programs());
+        members.chain(self.aggregator.program()).collect()
+    }
 }
 
 impl Composite {

@@ -121,4 +121,11 @@ impl Evaluator for LlmJudge {
             Judges::Panel { names, vote } => panel::ask(self, names, *vote, &user, cx).await,
         }
     }
+
+    fn programs(&self) -> Vec<&str> {
+        match &self.task {
+            Task::Grade(prompt) => prompt.program().into_iter().collect(),
+            Task::Check(_) => Vec::new(),
+        }
+    }
 }

@@ -17,7 +17,7 @@ pub use log::beginning;
 pub use reader::{Reader, Reading, read_all};
 pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
-use super::{Deps, FromSettings};
+use super::{Deps, FromSettings, Need, Starter};
 use crate::config::Fields;
 use crate::process::{
     Captured, Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find,
@@ -137,12 +137,17 @@ impl<C: Client> FromSettings for AgentCli<C> {
         prompt_mode: PromptMode::Agent,
         recorded_as: RecordedAs::Agent,
     };
+    const STARTER: Option<Starter> = Some(Starter::program(C::NAMES[0], C::EXECUTABLE));
     type Settings = AgentSettings<C>;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings> {
         let client = C::read(fields);
         let common = CommonSettings::read(fields, C::EXECUTABLE, C::LOG_VARIABLES);
         Some(AgentSettings { client: client?, common })
+    }
+
+    fn needs(settings: &Self::Settings) -> Vec<Need> {
+        vec![Need::Program(settings.common.executable.clone())]
     }
 
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {

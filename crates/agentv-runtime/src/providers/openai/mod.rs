@@ -13,7 +13,7 @@ mod tests;
 
 use super::chat::completions::{self, Body, Length};
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{CallPolicy, Deps, FromSettings};
+use super::{CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -46,12 +46,18 @@ pub struct OpenAiSettings {
     chat: ChatSettings,
 }
 
+const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 const BASE_URL: &str = "https://api.openai.com/v1";
 
 impl FromSettings for OpenAi {
     const NAMES: &'static [&'static str] = &["openai"];
     const INFO: ProviderInfo = chat::info("openai");
     const IS_CACHED: bool = true;
+    const STARTER: Option<Starter> = Some(Starter::model(
+        "openai",
+        &[KEY_VARIABLE],
+        &["model: gpt-5-mini", "api_key: ${{ OPENAI_API_KEY }}"],
+    ));
     type Settings = OpenAiSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<OpenAiSettings> {
@@ -59,7 +65,7 @@ impl FromSettings for OpenAi {
         let base_url = address::take(fields, &["base_url", "endpoint"]);
         // Servers of one's own rarely ask for a key.
         let presence = if base_url.is_some() { Presence::Optional } else { Presence::Required };
-        let api_key = fields.secret(&["api_key"], "OPENAI_API_KEY", presence);
+        let api_key = fields.secret(&["api_key"], KEY_VARIABLE, presence);
         let max_completion_tokens = fields.take::<Count>("max_completion_tokens");
         let chat = ChatSettings::read(fields);
         Some(OpenAiSettings {
@@ -75,6 +81,10 @@ impl FromSettings for OpenAi {
         let policy = settings.chat.policy();
         let longest = settings.max_completion_tokens.or(policy.max_output_tokens);
         CallPolicy { max_output_tokens: longest, ..policy }
+    }
+
+    fn needs(settings: &OpenAiSettings) -> Vec<Need> {
+        vec![Need::Server(url(settings.base_url.as_ref()))]
     }
 
     fn from_settings(settings: OpenAiSettings, _deps: &Deps) -> Self {

@@ -13,7 +13,7 @@ mod tests;
 
 pub use recordings::{Outcome, Recording};
 
-use super::{Deps, FromSettings};
+use super::{Deps, FromSettings, Need};
 use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
@@ -51,6 +51,10 @@ impl FromSettings for Replay {
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<ReplaySettings> {
         Some(ReplaySettings { file: fields.need_env_text(&["file", "recordings"])? })
+    }
+
+    fn needs(_settings: &ReplaySettings) -> Vec<Need> {
+        vec![Need::Readiness]
     }
 
     fn from_settings(settings: ReplaySettings, deps: &Deps) -> Self {

@@ -21,7 +21,7 @@ mod subagents;
 pub use settings::VsCodeSettings;
 pub use subagents::{Provisioned, Provisioning, default_root, provision};
 
-use super::{Deps, FromSettings};
+use super::{Deps, FromSettings, Need};
 use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
@@ -97,6 +97,11 @@ impl<E: OfEdition> FromSettings for VsCode<E> {
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<VsCodeSettings> {
         Some(VsCodeSettings::read(fields))
+    }
+
+    fn needs(settings: &VsCodeSettings) -> Vec<Need> {
+        let command = settings.vscode_cmd.as_deref().unwrap_or(E::EDITION.command);
+        vec![Need::Program(command.to_owned())]
     }
 
     fn from_settings(settings: VsCodeSettings, deps: &Deps) -> Self {
