@@ -1,6 +1,6 @@
 //! The command line as clap types; no logic.
 
-use crate::setup_args::{CompletionsArgs, InitArgs, SchemaArgs};
+use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
 use agentv_runtime::import::FORMATS;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Check eval files, datasets, targets and configuration without calling anything
     Validate(ValidateArgs),
+    /// Look for what will not work, and say what fixes it
+    Doctor(DoctorArgs),
     /// Put runs side by side: what changed, and is it more than noise?
     Compare(CompareArgs),
     /// Join the results of shards into one file

@@ -39,6 +39,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             commands::generate::rubrics(&args, &surroundings)
         }
         Command::Init(args) => commands::init::run(&args, &surroundings),
+        Command::Doctor(args) => commands::doctor::run(&args, &surroundings),
         Command::Schema(args) => commands::schema::run(&args),
         Command::Completions(args) => commands::schema::completions(&args),
         Command::Provision(ProvisionCommand::Vscode(args)) => {

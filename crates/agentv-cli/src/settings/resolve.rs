@@ -165,7 +165,7 @@ impl EvalSettings {
 }
 
 /// The files that are named, else all suites that are here.
-fn files(
+pub(crate) fn files(
     paths: &[String],
     surroundings: &Surroundings,
 ) -> Result<(Vec<PathBuf>, Option<FoundSuites>), DiscoverError> {

@@ -3,6 +3,7 @@
 mod ask;
 mod comparison;
 mod diagnostics;
+mod doctor;
 mod found;
 mod init;
 mod markdown;
@@ -17,6 +18,7 @@ mod table;
 pub(crate) use ask::{Asker, NoAnswer};
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
+pub(crate) use doctor::show_findings;
 pub(crate) use found::found;
 pub(crate) use init::{Step, init_found, init_next, init_step};
 pub(crate) use markdown::markdown_comparisons;

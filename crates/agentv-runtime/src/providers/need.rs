@@ -5,8 +5,8 @@ use crate::http::Url;
 /// Something outside of AgentV that a target cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// A program, by its name or path, that answers to `--version`.
-    Program(String),
+    /// A program, by its name or path, that answers to `--version`; and the key of the target that names another.
+    Program { program: String, key: &'static str },
     /// A command of the user's, of which nothing is known but its first word.
     Command(String),
     /// A server that is asked.

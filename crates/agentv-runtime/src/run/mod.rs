@@ -18,7 +18,7 @@ pub use dispatcher::{Ended, Outcome, Run, run};
 pub use lane::{Lane, LanePast, LaneTarget, Takes};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
-pub use plan::{Choice, Plan, plan};
+pub use plan::{Choice, Plan, plan, targets_of};
 pub use pool::Pool;
 pub use resume::{ResumeError, Resumed, resume};
 pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};

@@ -147,7 +147,8 @@ impl<C: Client> FromSettings for AgentCli<C> {
     }
 
     fn needs(settings: &Self::Settings) -> Vec<Need> {
-        vec![Need::Program(settings.common.executable.clone())]
+        let program = settings.common.executable.clone();
+        vec![Need::Program { program, key: "executable" }]
     }
 
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {

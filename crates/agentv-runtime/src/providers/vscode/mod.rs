@@ -100,8 +100,8 @@ impl<E: OfEdition> FromSettings for VsCode<E> {
     }
 
     fn needs(settings: &VsCodeSettings) -> Vec<Need> {
-        let command = settings.vscode_cmd.as_deref().unwrap_or(E::EDITION.command);
-        vec![Need::Program(command.to_owned())]
+        let program = settings.vscode_cmd.as_deref().unwrap_or(E::EDITION.command).to_owned();
+        vec![Need::Program { program, key: "vscode_cmd" }]
     }
 
     fn from_settings(settings: VsCodeSettings, deps: &Deps) -> Self {

@@ -1,0 +1,168 @@
+//! Suites, configuration, targets files and schemas: whether they can be read, and what they ask for.
+
+use super::finding::{Area, Finding, State};
+use crate::commands::schema;
+use crate::figures::count;
+use crate::settings::Surroundings;
+use crate::setup_args::SchemaKind;
+use agentv_core::TargetName;
+use agentv_runtime::config::{Env, Note};
+use agentv_runtime::load::{Loader, Report, TargetsFile, validate};
+use agentv_runtime::run::targets_of;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A targets file, and who of it is asked.
+#[derive(Debug)]
+pub(super) struct Targets {
+    pub file: TargetsFile,
+    /// The targets that some suite asks, and their judges.
+    pub used: BTreeSet<TargetName>,
+    /// The directory of the first suite that uses it, and that suite's environment.
+    pub eval_dir: PathBuf,
+    pub env: Env,
+}
+
+/// What the files ask for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub targets: Vec<Targets>,
+    /// Programs of judges.
+    pub programs: BTreeSet<String>,
+}
+
+/// Reads everything as a run would.
+pub(super) struct Files<'a> {
+    pub loader: &'a Loader,
+    pub surroundings: &'a Surroundings,
+    pub given_targets: Option<&'a Path>,
+}
+
+impl Files<'_> {
+    pub(super) fn look(&self, suites: &[PathBuf], findings: &mut Vec<Finding>) -> Asked {
+        let mut asked = Asked::default();
+        if suites.is_empty() {
+            let none = Finding::good(Area::Files, "suites", "there are none here");
+            findings.push(none.bad(State::Problem, "agentv init"));
+        }
+        for path in suites {
+            self.suite(path, &mut asked, findings);
+        }
+        self.configuration(findings);
+        self.schemas(findings);
+        asked
+    }
+
+    fn suite(&self, path: &Path, asked: &mut Asked, findings: &mut Vec<Finding>) {
+        let (suite, report) = self.loader.suite(path);
+        let shown = self.surroundings.shown(path);
+        let cases = suite.as_ref().map_or(0, |suite| suite.cases.total());
+        let fine = count(cases, "case", "cases");
+        findings.push(self.judged(&shown, &report, fine));
+        let Some(suite) = suite else { return };
+        let cases = suite.cases.open().into_iter().flatten().flatten();
+        for case in cases {
+            for entry in case.evaluators.iter() {
+                asked.programs.extend(entry.evaluator.programs().into_iter().map(str::to_owned));
+            }
+        }
+        let (main, mut wanted) = targets_of(&suite);
+        wanted.push(main);
+        self.targets(&suite.suite.dir, &suite.env, &wanted, asked, findings);
+    }
+
+    fn targets(
+        &self,
+        dir: &Path,
+        env: &Env,
+        wanted: &[TargetName],
+        asked: &mut Asked,
+        findings: &mut Vec<Finding>,
+    ) {
+        let path = match self.loader.find_targets(dir, self.given_targets) {
+            Ok(path) => path,
+            Err(problem) => {
+                let none = Finding::good(Area::Files, "targets.yaml", problem);
+                findings.push(none.bad(State::Problem, "agentv init"));
+                return;
+            }
+        };
+        let known = asked.targets.iter().position(|targets| targets.file.path == path);
+        let index = known.or_else(|| {
+            let (file, report) = self.loader.targets(&path, env);
+            let number = file.as_ref().map_or(0, |file| file.targets.len());
+            let fine = count(number, "target", "targets");
+            findings.push(self.judged(&self.surroundings.shown(&path), &report, fine));
+            asked.targets.push(Targets {
+                file: file?,
+                used: BTreeSet::new(),
+                eval_dir: dir.to_owned(),
+                env: env.clone(),
+            });
+            Some(asked.targets.len() - 1)
+        });
+        let Some(index) = index else { return };
+        let targets = &mut asked.targets[index];
+        for name in wanted {
+            let Some(spec) = targets.file.find(name.as_str()) else {
+                let names = targets.file.names().collect::<Vec<_>>().join(", ");
+                let message = format!("`{}` has no such target", self.surroundings.shown(&path));
+                let fix = format!("add it there, or set `execution.target` to one of {names}");
+                let missing = Finding::good(Area::Targets, name.as_str(), message);
+                findings.push(missing.bad(State::Problem, fix));
+                continue;
+            };
+            targets.used.extend(spec.judge_target.clone());
+            targets.used.insert(name.clone());
+        }
+    }
+
+    /// A file with what was noticed in it.
+    fn judged(&self, shown: &str, report: &Report, fine: String) -> Finding {
+        let finding = |message| Finding::good(Area::Files, shown, message);
+        let errors = report.errors().count() + report.dropped.errors;
+        let first: Option<&Note> = report.errors().next().or_else(|| report.warnings().next());
+        let Some(first) = first else { return finding(fine) };
+        let place = match first.place.line {
+            0 => String::new(),
+            line => format!(" (line {line})"),
+        };
+        let state = if errors > 0 { State::Problem } else { State::Warning };
+        let number = if errors > 0 {
+            count(errors, "error", "errors")
+        } else {
+            count(report.warnings().count(), "warning", "warnings")
+        };
+        finding(format!("{number}: {}{place}", first.message))
+            .bad(state, format!("agentv validate {shown}"))
+    }
+
+    /// The files that hold for the whole project.
+    fn configuration(&self, findings: &mut Vec<Finding>) {
+        let mut bases = self.surroundings.bases().to_vec();
+        bases.dedup();
+        let paths = bases.into_iter().map(|dir| dir.join(".agentv/config.yaml"));
+        for path in paths.filter(|path| path.is_file()) {
+            let (_, report) = validate(&path, self.loader);
+            findings.push(self.judged(&self.surroundings.shown(&path), &report, "read".to_owned()));
+        }
+    }
+
+    /// Schemas that `init` has written are of the AgentV that wrote them.
+    fn schemas(&self, findings: &mut Vec<Finding>) {
+        let kinds = [
+            (SchemaKind::Eval, "eval"),
+            (SchemaKind::Targets, "targets"),
+            (SchemaKind::Config, "config"),
+        ];
+        for (kind, name) in kinds {
+            let path = format!(".agentv/schema/{name}.schema.json");
+            let there = std::fs::read_to_string(self.surroundings.working_dir.join(&path));
+            let Ok(text) = there else { continue };
+            if text != schema::text(kind) {
+                let stale = Finding::good(Area::Files, &path, "is of another version of AgentV");
+                findings.push(stale.bad(State::Warning, format!("agentv schema {name} > {path}")));
+            }
+        }
+    }
+}
