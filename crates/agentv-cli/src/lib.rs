@@ -9,9 +9,14 @@ mod terminal;
 
 use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use settings::Surroundings;
 use std::ffi::OsString;
+
+/// The command line as clap knows it, for reference pages.
+pub fn command() -> clap::Command {
+    Args::command()
+}
 
 /// Runs one command line.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {

@@ -12,6 +12,7 @@ mod cassettes;
 mod clients;
 mod compare;
 mod doctor;
+mod editor;
 mod eval;
 mod examples;
 mod files;

@@ -47,7 +47,7 @@ pub struct CodeJudge {
     processes: Arc<Processes>,
 }
 
-/// `type: code_judge`
+/// `type: code_judge`: a script of yours grades. It reads a JSON object on stdin and prints one with a `score`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CodeJudgeConfig {
     /// The program and its arguments as a list, or a text for `sh -c`. Also called `command`.

@@ -29,7 +29,7 @@ pub struct Anthropic {
     max_tokens: u64,
 }
 
-/// `provider: anthropic`
+/// `provider: anthropic`: a model of Anthropic, by its messages API.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct AnthropicSettings {
     /// `${{ VARIABLE }}`, never the key itself.

@@ -28,7 +28,7 @@ pub struct Azure {
     rates: Rates,
 }
 
-/// `provider: azure`
+/// `provider: azure`: a deployment on Azure OpenAI.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct AzureSettings {
     /// The address of the resource, or its name alone. May be `${{ VARIABLE }}`. Also called `resource`, `resource_name` or

@@ -26,7 +26,7 @@ pub struct Gemini {
     rates: Rates,
 }
 
-/// `provider: gemini`
+/// `provider: gemini`: a model of Google, by the Gemini API.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct GeminiSettings {
     /// `${{ VARIABLE }}`, never the key itself.

@@ -28,7 +28,8 @@ pub struct OpenAi {
     rates: Rates,
 }
 
-/// `provider: openai`
+/// `provider: openai`: a model of OpenAI, or with `base_url` of any server that speaks its chat completions: Ollama, vLLM,
+/// LiteLLM, OpenRouter and others.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct OpenAiSettings {
     /// The model, exactly as the server knows it. May be `${{ VARIABLE }}`. Also called `deployment` or `variant`.
