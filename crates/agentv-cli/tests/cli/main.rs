@@ -25,6 +25,7 @@ mod lifecycle;
 mod merge;
 mod moved;
 mod pasted;
+mod npm;
 mod real_clients;
 mod resume;
 mod runs;

@@ -26,7 +26,9 @@ pub use policy::{CallPolicy, RateLimits, RetrySettings};
 use crate::config::{Env, Fields, Leftovers};
 use crate::process::Processes;
 use agentv_core::{Provider, ProviderInfo, TargetName};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
+#[cfg(any(feature = "schema", test))]
+use schemars::{Schema, SchemaGenerator};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -113,6 +115,7 @@ pub struct ProviderKind {
     pub leftovers: Leftovers,
     pub starter: Option<Starter>,
     read: fn(&mut Fields<'_, '_>) -> Option<Maker>,
+    #[cfg(any(feature = "schema", test))]
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
@@ -146,6 +149,7 @@ impl ProviderKind {
                     provider: Arc::new(P::from_settings(settings.clone(), deps)),
                 }))
             },
+            #[cfg(any(feature = "schema", test))]
             schema: P::Settings::json_schema,
         }
     }
@@ -162,6 +166,8 @@ impl ProviderKind {
         (self.read)(fields).filter(|_| !fields.failed())
     }
 
+    /// For documentation only, so the shipped program does without.
+    #[cfg(any(feature = "schema", test))]
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.schema)(generator)
     }
