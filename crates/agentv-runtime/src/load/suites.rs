@@ -169,10 +169,10 @@ mod tests {
             ("evals/compose.yaml", "services:\n  tests: {}\n"),
             ("evals/results.jsonl", "{\"eval_id\": \"a\"}\n"),
             ("evals/broken.jsonl", "{\"id\"\n"),
-            ("evals/broken.yaml", "evalcases:\n  - id: [\n"),
+            ("evals/torn.yaml", "evalcases:\n  - id: [\n"),
             ("evals/quoted.yaml", "{\"evalcases\": []}\n"),
         ];
-        let suites = ["evals/broken.jsonl", "evals/broken.yaml", "evals/quoted.yaml"];
+        let suites = ["evals/broken.jsonl", "evals/quoted.yaml", "evals/torn.yaml"];
         check(&files, "", &suites, &["evals/compose.yaml", "evals/results.jsonl"]);
     }
 }
