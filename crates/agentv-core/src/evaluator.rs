@@ -16,6 +16,11 @@ pub trait Evaluator: fmt::Debug + Send + Sync {
     fn programs(&self) -> Vec<&str> {
         Vec::new()
     }
+
+    /// The targets that it asks: by name, or `None` for the one that [judges](Targets::judge) the candidate.
+    fn judges(&self) -> Vec<Option<&str>> {
+        Vec::new()
+    }
 }
 
 /// All that an evaluator may look at. What is not in here, none can use.

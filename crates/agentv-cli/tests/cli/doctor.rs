@@ -135,6 +135,33 @@ fn judges_need_what_runs_them() {
 }
 
 #[test]
+fn a_judge_without_its_key_matters_only_where_it_is_asked() {
+    let judged = mock_target("default", "ok") + "    judge_target: judge\n";
+    let cx = suite_on(&[judged, model("judge", "http://127.0.0.1:9", "NONE")]);
+    doctor(&cx, &["--offline"])
+        .success()
+        .stdout_has("! judge (openai): environment variable `NONE`");
+
+    let graded_by = |evaluator: &str| {
+        let case = "evalcases:\n  - { id: a, criteria: c, input: i, evaluators: [";
+        cx.write("evals/suite.yaml", &format!("{case}{evaluator}] }}\n"));
+        doctor(&cx, &["--offline"])
+    };
+    let problem = "✗ judge (openai): environment variable `NONE`";
+    graded_by("{ name: j, type: llm_judge }").code(1).stdout_has(problem);
+    graded_by("{ name: j, type: llm_judge, target: judge }").code(1).stdout_has(problem);
+    graded_by("{ name: j, type: code_judge, script: [sh], target: true }")
+        .code(1)
+        .stdout_has(problem);
+    let composite = "{ name: j, type: composite, aggregator: { type: weighted_average }, \
+                     evaluators: [{ name: k, type: llm_judge }] }";
+    graded_by(composite).code(1).stdout_has(problem);
+    graded_by("{ name: j, type: llm_judge, target: nobody }")
+        .code(1)
+        .stdout_has("✗ nobody: `targets.yaml` has no such target");
+}
+
+#[test]
 fn broken_files_lead_to_validate() {
     let cx = suite_on(&[mock_target("default", "ok")]);
     cx.write("evals/broken.yaml", "evalcases:\n  - id: a\n    criteria: c\n    input: i\n    evaluators: [{ type: containz }]\n");

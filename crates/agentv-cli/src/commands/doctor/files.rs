@@ -7,7 +7,7 @@ use crate::settings::Surroundings;
 use crate::setup_args::SchemaKind;
 use agentv_core::TargetName;
 use agentv_runtime::config::{Env, Note};
-use agentv_runtime::load::{Loader, Report, TargetsFile, validate};
+use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
 use agentv_runtime::run::targets_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,30 @@ pub(super) struct Targets {
     /// The directory of the first suite that uses it, and that suite's environment.
     pub eval_dir: PathBuf,
     pub env: Env,
+}
+
+/// Whom a suite asks.
+#[derive(Debug)]
+struct Wanted {
+    targets: Vec<TargetName>,
+    /// Whom its evaluators ask: by name, or `None` for whoever judges the target.
+    judges: BTreeSet<Option<TargetName>>,
+}
+
+impl Targets {
+    /// Takes note of who is asked, and gives the names that nobody has.
+    fn use_for(&mut self, wanted: &Wanted) -> BTreeSet<TargetName> {
+        let mut names: BTreeSet<TargetName> = wanted.targets.iter().cloned().collect();
+        if wanted.judges.contains(&None) {
+            let targets = wanted.targets.iter().filter_map(|name| self.file.find(name.as_str()));
+            names.extend(targets.filter_map(|spec| spec.judge_target.clone()));
+        }
+        names.extend(wanted.judges.iter().flatten().cloned());
+        let (known, missing) =
+            names.into_iter().partition(|name| self.file.find(name.as_str()).is_some());
+        self.used.extend::<BTreeSet<TargetName>>(known);
+        missing
+    }
 }
 
 /// What the files ask for.
@@ -60,25 +84,27 @@ impl Files<'_> {
         let fine = count(cases, "case", "cases");
         findings.push(self.judged(&shown, &report, fine));
         let Some(suite) = suite else { return };
-        let cases = suite.cases.open().into_iter().flatten().flatten();
-        for case in cases {
+        let (main, own) = targets_of(&suite);
+        let mut wanted = Wanted { targets: own, judges: BTreeSet::new() };
+        wanted.targets.push(main);
+        for case in suite.cases.open().into_iter().flatten().flatten() {
             for entry in case.evaluators.iter() {
                 asked.programs.extend(entry.evaluator.programs().into_iter().map(str::to_owned));
+                let judges = entry.evaluator.judges().into_iter();
+                wanted.judges.extend(judges.map(|judge| judge.map(TargetName::from)));
             }
         }
-        let (main, mut wanted) = targets_of(&suite);
-        wanted.push(main);
-        self.targets(&suite.suite.dir, &suite.env, &wanted, asked, findings);
+        self.targets(&suite, &wanted, asked, findings);
     }
 
     fn targets(
         &self,
-        dir: &Path,
-        env: &Env,
-        wanted: &[TargetName],
+        suite: &LoadedSuite,
+        wanted: &Wanted,
         asked: &mut Asked,
         findings: &mut Vec<Finding>,
     ) {
+        let (dir, env) = (&suite.suite.dir, &suite.env);
         let path = match self.loader.find_targets(dir, self.given_targets) {
             Ok(path) => path,
             Err(problem) => {
@@ -103,17 +129,13 @@ impl Files<'_> {
         });
         let Some(index) = index else { return };
         let targets = &mut asked.targets[index];
-        for name in wanted {
-            let Some(spec) = targets.file.find(name.as_str()) else {
-                let names = targets.file.names().collect::<Vec<_>>().join(", ");
-                let message = format!("`{}` has no such target", self.surroundings.shown(&path));
-                let fix = format!("add it there, or set `execution.target` to one of {names}");
-                let missing = Finding::good(Area::Targets, name.as_str(), message);
-                findings.push(missing.bad(State::Problem, fix));
-                continue;
-            };
-            targets.used.extend(spec.judge_target.clone());
-            targets.used.insert(name.clone());
+        let missing = targets.use_for(wanted);
+        for name in missing {
+            let names = targets.file.names().collect::<Vec<_>>().join(", ");
+            let message = format!("`{}` has no such target", self.surroundings.shown(&path));
+            let fix = format!("add it there, or name one of {names} in the eval file");
+            let missing = Finding::good(Area::Targets, name.as_str(), message);
+            findings.push(missing.bad(State::Problem, fix));
         }
     }
 

@@ -69,6 +69,10 @@ pub(crate) fn run(args: &InitArgs, surroundings: &Surroundings) -> Exit {
         }
     };
     let mut screen = Screen::new();
+    if asker.is_some() {
+        // Apart from the questions.
+        screen.line("");
+    }
     for write in &writes {
         if let Err(error) = carry_out(write, &dir) {
             screen.show();

@@ -185,6 +185,10 @@ impl Evaluator for CodeJudge {
     fn programs(&self) -> Vec<&str> {
         self.config.script.program().into_iter().collect()
     }
+
+    fn judges(&self) -> Vec<Option<&str>> {
+        self.config.target.iter().map(|_| None).collect()
+    }
 }
 
 /// What a script is given besides its input.

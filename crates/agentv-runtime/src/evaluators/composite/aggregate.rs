@@ -41,6 +41,14 @@ Several evaluators graded the same answer. Weigh their results and decide on one
 {{EVALUATOR_RESULTS_JSON}}";
 
 impl Aggregator {
+    /// The target that it asks, if it is a model: the one of this name, or the one that judges.
+    pub(super) fn judge(&self) -> Option<Option<&str>> {
+        match self {
+            Self::Model { target, .. } => Some(target.as_deref()),
+            Self::Code(_) | Self::WeightedAverage { .. } => None,
+        }
+    }
+
     /// The program that it runs, if it is one.
     pub(super) fn program(&self) -> Option<&str> {
         match self {

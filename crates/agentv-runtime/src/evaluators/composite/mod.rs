@@ -78,6 +78,11 @@ impl Evaluator for Composite {
         let members = self.members.iter().flat_map(|member| member.evaluator.programs());
         members.chain(self.aggregator.program()).collect()
     }
+
+    fn judges(&self) -> Vec<Option<&str>> {
+        let members = self.members.iter().flat_map(|member| member.evaluator.judges());
+        members.chain(self.aggregator.judge()).collect()
+    }
 }
 
 impl Composite {

@@ -128,4 +128,12 @@ impl Evaluator for LlmJudge {
             Task::Check(_) => Vec::new(),
         }
     }
+
+    fn judges(&self) -> Vec<Option<&str>> {
+        match &self.judges {
+            Judges::Default => vec![None],
+            Judges::One(name) => vec![Some(name)],
+            Judges::Panel { names, .. } => names.iter().map(|name| Some(name.as_str())).collect(),
+        }
+    }
 }
