@@ -93,9 +93,8 @@ impl Terminal {
     pub fn wait_for(&mut self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
         while !self.screen().contains(text) {
-            if !self.read_some(deadline) {
-                panic!("`{text}` did not come; the screen is\n{}", self.screen());
-            }
+            let goes_on = self.read_some(deadline);
+            assert!(goes_on, "`{text}` did not come; the screen is\n{}", self.screen());
         }
         self.screen()
     }

@@ -55,26 +55,26 @@ impl Asker {
     pub(crate) fn which(&self, question: &str, items: &[String]) -> Result<Vec<usize>, NoAnswer> {
         let all = vec![true; items.len()];
         let ask = MultiSelect::with_theme(&*self.theme).with_prompt(question).items(items);
-        self.settled(ask.defaults(&all).interact())
+        settled(ask.defaults(&all).interact())
     }
 
     /// One of these; the first is marked.
     pub(crate) fn one(&self, question: &str, items: &[String]) -> Result<usize, NoAnswer> {
         let ask = Select::with_theme(&*self.theme).with_prompt(question).items(items);
-        self.settled(ask.default(0).interact())
+        settled(ask.default(0).interact())
     }
 
     pub(crate) fn confirm(&self, question: &str, default: bool) -> Result<bool, NoAnswer> {
         let ask = Confirm::with_theme(&*self.theme).with_prompt(question).default(default);
-        self.settled(ask.interact())
+        settled(ask.interact())
     }
+}
 
-    fn settled<T>(&self, answer: dialoguer::Result<T>) -> Result<T, NoAnswer> {
-        // A question that was broken off leaves the cursor hidden.
-        answer
-            .inspect_err(|_| {
-                let _ = dialoguer::console::Term::stderr().show_cursor();
-            })
-            .map_err(NoAnswer::from)
-    }
+fn settled<T>(answer: dialoguer::Result<T>) -> Result<T, NoAnswer> {
+    // A question that was broken off leaves the cursor hidden.
+    answer
+        .inspect_err(|_| {
+            let _ = dialoguer::console::Term::stderr().show_cursor();
+        })
+        .map_err(NoAnswer::from)
 }

@@ -99,7 +99,7 @@ fn has_key_of_cases(path: &Path) -> io::Result<bool> {
                 rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':')
             })
         };
-        if !is_nested && CASES.iter().any(|key| is_key(&key)) {
+        if !is_nested && CASES.iter().any(is_key) {
             return Ok(true);
         }
     }

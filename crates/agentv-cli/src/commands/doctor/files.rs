@@ -82,7 +82,7 @@ impl Files<'_> {
         let shown = self.surroundings.shown(path);
         let cases = suite.as_ref().map_or(0, |suite| suite.cases.total());
         let fine = count(cases, "case", "cases");
-        findings.push(self.judged(&shown, &report, fine));
+        findings.push(judged(&shown, &report, fine));
         let Some(suite) = suite else { return };
         let (main, own) = targets_of(&suite);
         let mut wanted = Wanted { targets: own, judges: BTreeSet::new() };
@@ -118,7 +118,7 @@ impl Files<'_> {
             let (file, report) = self.loader.targets(&path, env);
             let number = file.as_ref().map_or(0, |file| file.targets.len());
             let fine = count(number, "target", "targets");
-            findings.push(self.judged(&self.surroundings.shown(&path), &report, fine));
+            findings.push(judged(&self.surroundings.shown(&path), &report, fine));
             asked.targets.push(Targets {
                 file: file?,
                 used: BTreeSet::new(),
@@ -139,26 +139,6 @@ impl Files<'_> {
         }
     }
 
-    /// A file with what was noticed in it.
-    fn judged(&self, shown: &str, report: &Report, fine: String) -> Finding {
-        let finding = |message| Finding::good(Area::Files, shown, message);
-        let errors = report.errors().count() + report.dropped.errors;
-        let first: Option<&Note> = report.errors().next().or_else(|| report.warnings().next());
-        let Some(first) = first else { return finding(fine) };
-        let place = match first.place.line {
-            0 => String::new(),
-            line => format!(" (line {line})"),
-        };
-        let state = if errors > 0 { State::Problem } else { State::Warning };
-        let number = if errors > 0 {
-            count(errors, "error", "errors")
-        } else {
-            count(report.warnings().count(), "warning", "warnings")
-        };
-        finding(format!("{number}: {}{place}", first.message))
-            .bad(state, format!("agentv validate {shown}"))
-    }
-
     /// The files that hold for the whole project.
     fn configuration(&self, findings: &mut Vec<Finding>) {
         let mut bases = self.surroundings.bases().to_vec();
@@ -166,7 +146,7 @@ impl Files<'_> {
         let paths = bases.into_iter().map(|dir| dir.join(".agentv/config.yaml"));
         for path in paths.filter(|path| path.is_file()) {
             let (_, report) = validate(&path, self.loader);
-            findings.push(self.judged(&self.surroundings.shown(&path), &report, "read".to_owned()));
+            findings.push(judged(&self.surroundings.shown(&path), &report, "read".to_owned()));
         }
     }
 
@@ -187,4 +167,24 @@ impl Files<'_> {
             }
         }
     }
+}
+
+/// A file with what was noticed in it.
+fn judged(shown: &str, report: &Report, fine: String) -> Finding {
+    let finding = |message| Finding::good(Area::Files, shown, message);
+    let errors = report.errors().count() + report.dropped.errors;
+    let first: Option<&Note> = report.errors().next().or_else(|| report.warnings().next());
+    let Some(first) = first else { return finding(fine) };
+    let place = match first.place.line {
+        0 => String::new(),
+        line => format!(" (line {line})"),
+    };
+    let state = if errors > 0 { State::Problem } else { State::Warning };
+    let number = if errors > 0 {
+        count(errors, "error", "errors")
+    } else {
+        count(report.warnings().count(), "warning", "warnings")
+    };
+    finding(format!("{number}: {}{place}", first.message))
+        .bad(state, format!("agentv validate {shown}"))
 }

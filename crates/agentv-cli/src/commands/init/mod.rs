@@ -97,7 +97,7 @@ fn plan(
     );
     let has_suites = !suites_below(dir, dir).suites.is_empty();
     let choice = match asker {
-        Some(asker) => ask(asker, offers, has_suites)?,
+        Some(asker) => ask(asker, &offers, has_suites)?,
         None => Choice { targets: offers, default: None, workflow: true, suite: !has_suites },
     };
     let mut writes = Vec::new();
@@ -109,7 +109,7 @@ fn plan(
     Ok((choice, writes))
 }
 
-fn ask(asker: &Asker, offers: Vec<Offer>, has_suites: bool) -> Result<Choice, NoAnswer> {
+fn ask(asker: &Asker, offers: &[Offer], has_suites: bool) -> Result<Choice, NoAnswer> {
     let mut targets = Vec::new();
     if !offers.is_empty() {
         let items: Vec<String> = offers.iter().map(|offer| offer.starter.name.to_owned()).collect();

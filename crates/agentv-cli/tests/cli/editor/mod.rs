@@ -33,7 +33,8 @@ fn complete(
     typed: &str,
 ) -> HashMap<String, String> {
     let text = cx.read(path);
-    let at = text.find(behind).unwrap_or_else(|| panic!("no `{behind}` in {path}")) + behind.len();
+    assert!(text.contains(behind), "no `{behind}` in {path}");
+    let at = text.find(behind).unwrap() + behind.len();
     let text = [&text[..at], typed, &text[at..]].concat();
     server.show(path, &text);
     server.complete(path, Position::at(&text, at + typed.len()))
@@ -43,7 +44,8 @@ fn complete(
 #[track_caller]
 fn hover((cx, server): &mut (TestContext, LanguageServer), path: &str, on: &str) -> String {
     let text = cx.read(path);
-    let at = text.find(on).unwrap_or_else(|| panic!("no `{on}` in {path}"));
+    assert!(text.contains(on), "no `{on}` in {path}");
+    let at = text.find(on).unwrap();
     let at = at + on.len() - on.trim_start().len();
     server.show(path, &text);
     server.hover(path, Position::at(&text, at + 1))
@@ -51,7 +53,8 @@ fn hover((cx, server): &mut (TestContext, LanguageServer), path: &str, on: &str)
 
 #[track_caller]
 fn offers(offered: &HashMap<String, String>, label: &str, told: &str) {
-    let said = offered.get(label).unwrap_or_else(|| panic!("no `{label}` in {offered:#?}"));
+    assert!(offered.contains_key(label), "no `{label}` in {offered:#?}");
+    let said = &offered[label];
     assert!(said.contains(told), "`{label}` is said to be: {said}");
 }
 

@@ -41,11 +41,11 @@ Several evaluators graded the same answer. Weigh their results and decide on one
 {{EVALUATOR_RESULTS_JSON}}";
 
 impl Aggregator {
-    /// The target that it asks, if it is a model: the one of this name, or the one that judges.
-    pub(super) fn judge(&self) -> Option<Option<&str>> {
+    /// The targets that it asks: the one of a name, or `None` for the one that judges.
+    pub(super) fn judges(&self) -> Vec<Option<&str>> {
         match self {
-            Self::Model { target, .. } => Some(target.as_deref()),
-            Self::Code(_) | Self::WeightedAverage { .. } => None,
+            Self::Model { target, .. } => vec![target.as_deref()],
+            Self::Code(_) | Self::WeightedAverage { .. } => Vec::new(),
         }
     }
 

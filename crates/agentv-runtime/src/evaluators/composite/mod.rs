@@ -81,7 +81,7 @@ impl Evaluator for Composite {
 
     fn judges(&self) -> Vec<Option<&str>> {
         let members = self.members.iter().flat_map(|member| member.evaluator.judges());
-        members.chain(self.aggregator.judge()).collect()
+        members.chain(self.aggregator.judges()).collect()
     }
 }
 
