@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | tidy | bench | crash | trials | prices`.
+//! The project's own tools: `cargo xtask gen | man | tidy | bench | crash | trials | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -8,6 +8,7 @@
 mod bench;
 mod crash;
 mod generate;
+mod man;
 mod prices;
 mod repository;
 mod tidy;
@@ -20,6 +21,7 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   gen [--check]     write the generated files (schemas, reference pages), or say which are stale
+  man [DIR]         write the pages for `man agentv` (target/man)
   tidy              check what the compiler does not: layers, sizes, names, paths, Markdown
   bench [options]   measure the `dist` build beside floors measured in the same run
       --quick           few rounds, and no run of a million cases
@@ -53,6 +55,8 @@ fn run(words: &[&str]) -> Result<()> {
     match words {
         ["gen"] => generate::write(),
         ["gen", "--check"] => generate::check(),
+        ["man"] => man::write(None),
+        ["man", dir] => man::write(Some(dir)),
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),

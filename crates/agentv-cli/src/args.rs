@@ -1,5 +1,6 @@
 //! The command line as clap types; no logic.
 
+use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
 use agentv_runtime::import::FORMATS;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -24,6 +25,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Set up a first eval here, with what this machine has
+    Init(InitArgs),
     /// Run eval files against targets and write one record per case
     Eval(Box<EvalArgs>),
     /// Grade the answers of an earlier run again: targets are not asked, judges are
@@ -33,6 +36,8 @@ pub(crate) enum Command {
     Runs(RunsCommand),
     /// Check eval files, datasets, targets and configuration without calling anything
     Validate(ValidateArgs),
+    /// Look for what will not work, and say what fixes it
+    Doctor(DoctorArgs),
     /// Put runs side by side: what changed, and is it more than noise?
     Compare(CompareArgs),
     /// Join the results of shards into one file
@@ -51,6 +56,10 @@ pub(crate) enum Command {
     /// Make what targets need on this machine
     #[command(subcommand)]
     Provision(ProvisionCommand),
+    /// Print the JSON Schema of a kind of file, for editors
+    Schema(SchemaArgs),
+    /// Print completions for a shell
+    Completions(CompletionsArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -236,13 +245,14 @@ Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
             2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
 
 Examples:
+  agentv eval
   agentv eval evals/support.eval.yaml
   agentv eval 'evals/**/*.yaml' --target gpt --target claude --workers 8
   agentv eval evals/big.jsonl --eval-id 'billing-*' --out results.jsonl
   agentv eval --resume")]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct EvalArgs {
-    /// Eval files (.yaml, .yml, .jsonl), or globs of them
+    /// Eval files (.yaml, .yml, .jsonl), or globs of them [default: `evals/**` and `*.eval.*`]
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
     /// A target by name; repeat it to run several. Wins over what files and cases ask for

@@ -4,13 +4,19 @@ mod args;
 mod commands;
 mod figures;
 mod settings;
+mod setup_args;
 mod terminal;
 
 use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
-use clap::Parser;
+use clap::{CommandFactory as _, Parser};
 use settings::Surroundings;
 use std::ffi::OsString;
+
+/// The command line as clap knows it, for reference pages.
+pub fn command() -> clap::Command {
+    Args::command()
+}
 
 /// Runs one command line.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
@@ -38,6 +44,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Generate(GenerateCommand::Rubrics(args)) => {
             commands::generate::rubrics(&args, &surroundings)
         }
+        Command::Init(args) => commands::init::run(&args, &surroundings),
+        Command::Doctor(args) => commands::doctor::run(&args, &surroundings),
+        Command::Schema(args) => commands::schema::run(&args),
+        Command::Completions(args) => commands::schema::completions(&args),
         Command::Provision(ProvisionCommand::Vscode(args)) => {
             commands::provision::vscode(&args, &surroundings)
         }

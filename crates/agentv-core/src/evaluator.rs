@@ -25,6 +25,8 @@ pub struct Needs<'e> {
     pub judge: bool,
     /// Whom it asks by name.
     pub targets: Vec<&'e str>,
+    /// The programs that it runs, by name or path, as far as that is known.
+    pub programs: Vec<&'e str>,
     pub looks_at: LooksAt,
 }
 
@@ -51,6 +53,7 @@ impl Needs<'_> {
     pub fn and(mut self, other: Self) -> Self {
         self.judge |= other.judge;
         self.targets.extend(other.targets);
+        self.programs.extend(other.programs);
         self.looks_at = self.looks_at.max(other.looks_at);
         self
     }

@@ -65,6 +65,23 @@ impl Invocation {
         self.start().finish()
     }
 
+    /// Starts it at a terminal of its own, as a person would.
+    #[cfg(unix)]
+    #[track_caller]
+    pub fn at_terminal(self) -> crate::pty::Terminal {
+        let mut command = portable_pty::CommandBuilder::new(self.command.get_program());
+        command.args(&self.args);
+        command.cwd(&self.cwd);
+        command.env_clear();
+        for (name, value) in self.command.get_envs() {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        command.env("TERM", "xterm-256color");
+        crate::pty::Terminal::spawn(command)
+    }
+
     /// Starts it, for tests that have something to do meanwhile.
     #[track_caller]
     pub fn start(mut self) -> Running {

@@ -25,6 +25,8 @@ mod invocation;
 mod judge;
 #[cfg(unix)]
 mod meeting;
+#[cfg(unix)]
+pub mod pty;
 mod suite;
 mod target;
 

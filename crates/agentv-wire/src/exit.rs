@@ -6,7 +6,7 @@
 pub enum Exit {
     /// The command did its work and every gate that was asked for held. Low scores alone are no failure.
     Success = 0,
-    /// A gate was missed, or `compare` found the candidate worse.
+    /// A gate was missed, `compare` found the candidate worse, or `doctor` found what will not work.
     Gate = 1,
     /// Wrong input or usage; nothing was called and no output file was touched.
     Usage = 2,
@@ -23,7 +23,8 @@ impl Exit {
         (Self::Success, "the command did its work; low scores alone are no failure"),
         (
             Self::Gate,
-            "a gate was missed (`--threshold`, `--case-threshold`, `--fail-fast`), or `compare` found the candidate worse",
+            "a gate was missed (`--threshold`, `--case-threshold`, `--fail-fast`), `compare` found the candidate worse, or `doctor` found \
+             what will not work",
         ),
         (Self::Usage, "wrong input or usage; nothing was called and no output file was touched"),
         (

@@ -75,6 +75,19 @@ pub(super) struct EvaluatorKeys {
     /// Whether the case fails when this evaluator is not met, whatever the mean. `true`: it must reach `pass_score`. A
     /// number from 0 to 1: it must reach that score.
     required: Option<Required>,
+    /// What it does to the score of the case when the grading itself fails: `zero` if absent, or what `execution` says.
+    on_judge_error: Option<OnJudgeError>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", inline)]
+pub(super) enum OnJudgeError {
+    /// It counts as 0.
+    Zero,
+    /// It does not count.
+    Exclude,
+    /// The case ends in an error.
+    Fail,
 }
 
 #[derive(JsonSchema)]
@@ -92,6 +105,12 @@ pub(super) struct SuiteKeys {
     schema: Option<String>,
     /// What the suite is about.
     description: Option<String>,
+    /// For people and other tools; AgentV does not look at it.
+    name: Option<String>,
+    /// For people and other tools; AgentV does not look at it.
+    version: Option<Value>,
+    /// For people and other tools; AgentV does not look at it.
+    metadata: Option<Value>,
     /// The name in results; the file's name if absent.
     dataset: Option<String>,
     /// What all cases share.
@@ -100,6 +119,8 @@ pub(super) struct SuiteKeys {
     target: Option<String>,
     /// The kind of evaluator for cases without a list.
     evaluator: Option<String>,
+    /// Another place of `execution.workspace`.
+    workspace: Option<TextOrWorkspace>,
 }
 
 /// What all cases of a suite share.
@@ -112,6 +133,8 @@ pub(super) struct SuiteExecution {
     /// From which score on a case passes; 1 if absent.
     #[schemars(range(min = 0, max = 1))]
     pass_score: Option<f64>,
+    /// What a grading that fails does to the score of its case, for evaluators that say nothing; `zero` if absent.
+    on_judge_error: Option<OnJudgeError>,
     /// Tools that count as exploring in `exploration_ratio`.
     exploration_tools: Option<Vec<String>>,
     /// Keep the answers of models in `.agentv/cache`, as with `--cache`; `false`: keep none of any target.
@@ -146,6 +169,12 @@ pub(super) struct CaseKeys {
     expected_messages: Option<Vec<MessageKeys>>,
     /// Short for `expected_messages`: text, a message, messages, or any structure.
     expected_output: Option<Value>,
+    /// For people; AgentV does not look at it.
+    description: Option<String>,
+    /// For people; AgentV does not look at it.
+    note: Option<String>,
+    /// For people and other tools; AgentV does not look at it.
+    metadata: Option<Value>,
     /// Copied to the result.
     conversation_id: Option<String>,
     /// Copied to the result.
@@ -170,14 +199,19 @@ pub(super) struct CaseExecution {
     target: Option<String>,
     /// Who grades, instead of the suite's evaluators.
     evaluators: Option<Vec<Evaluator>>,
+    /// Another place of the case's `workspace`.
+    workspace: Option<TextOrWorkspace>,
 }
 
 /// One message.
 #[derive(JsonSchema)]
+#[schemars(title = "Message")]
 pub(super) struct MessageKeys {
+    /// Who speaks.
     role: Role,
     /// Text, parts, or any structure.
     content: Option<Content>,
+    /// The name of the speaker, if there are several.
     name: Option<String>,
     /// What an assistant did.
     tool_calls: Option<Vec<ToolCallKeys>>,
@@ -203,6 +237,7 @@ pub(super) enum Content {
 
 /// A part of a message.
 #[derive(JsonSchema)]
+#[schemars(title = "Part of a message")]
 pub(super) struct PartKeys {
     /// `text` or `file`; others are handed on as they are.
     r#type: String,
@@ -212,9 +247,13 @@ pub(super) struct PartKeys {
 
 /// One use of a tool.
 #[derive(JsonSchema)]
+#[schemars(title = "Tool call")]
 pub(super) struct ToolCallKeys {
+    /// The name of the tool.
     tool: String,
+    /// What it was given.
     input: Option<Value>,
+    /// What it gave back.
     output: Option<Value>,
 }
 
@@ -227,12 +266,31 @@ pub(super) enum TextOrMessages {
 
 /// `.agentv/config.yaml`, and `.agentv.yaml` beside an eval file.
 #[derive(JsonSchema)]
+#[schemars(title = "Configuration")]
 pub(super) struct ConfigKeys {
     /// For editors and for `agentv validate`.
     #[schemars(rename = "$schema")]
     schema: Option<String>,
     /// Files whose path from the repository's root fits one of these globs are guidelines. An empty list: none are.
     guideline_patterns: Option<Vec<String>>,
+    /// What holds for all scripts that grade.
+    judges: Option<JudgesKeys>,
+}
+
+/// What holds for all scripts that grade.
+#[derive(JsonSchema)]
+#[schemars(title = "Judges")]
+pub(super) struct JudgesKeys {
+    /// `scrub`: scripts do not see the variables that hold the keys of targets. `inherit`, as if absent: they do, unless
+    /// they ask models through the proxy.
+    env: Option<JudgesEnv>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename_all = "snake_case", inline)]
+pub(super) enum JudgesEnv {
+    Scrub,
+    Inherit,
 }
 
 /// An evaluator's schema is put together from the registry, so here it is only a reference to that.

@@ -1,5 +1,6 @@
 //! `gen`: files that are made from code, so that they cannot tell another story than the code does.
 
+mod commands;
 mod coverage;
 mod keys;
 mod reference;
@@ -26,6 +27,7 @@ impl Generated {
 fn all() -> Result<Vec<Generated>> {
     let mut files = schemas::all()?;
     files.extend(reference::all());
+    files.push(commands::page());
     files.push(coverage::page()?);
     Ok(files)
 }

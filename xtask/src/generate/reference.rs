@@ -190,7 +190,7 @@ fn code(text: &str) -> String {
 }
 
 /// A cell is one line, and a bar would end it.
-fn in_cell(text: &str) -> String {
+pub(super) fn in_cell(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 

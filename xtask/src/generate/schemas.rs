@@ -50,6 +50,19 @@ pub(super) struct Kind {
     pub schema: Schema,
 }
 
+impl Kind {
+    /// Its first sentence, without the line of the file that it begins with.
+    fn meaning(&self) -> &str {
+        let text = self.schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let text = text
+            .split_once("`: ")
+            .filter(|(line, _)| line.starts_with('`'))
+            .map_or(text, |(_, rest)| rest);
+        let end = text.find(". ").or_else(|| text.find(".\n")).unwrap_or(text.len());
+        text[..end].trim_end_matches('.')
+    }
+}
+
 pub(super) fn providers(generator: &mut SchemaGenerator) -> Vec<Kind> {
     let kinds = PROVIDERS.iter();
     kinds.map(|kind| Kind { names: kind.names, schema: kind.schema(generator) }).collect()
@@ -71,7 +84,13 @@ fn targets() -> Value {
         "type": "object",
         "properties": {
             "$schema": { "description": "For editors and for `agentv validate`.", "type": "string" },
-            "targets": { "type": "array", "items": { "$ref": "#/$defs/Target" } },
+            "description": { "description": "For people; AgentV does not look at it.", "type": "string" },
+            "version": { "description": "For people; AgentV does not look at it." },
+            "targets": {
+                "description": "The targets, each with a name of its own.",
+                "type": "array",
+                "items": { "$ref": "#/$defs/Target" },
+            },
         },
         "required": ["targets"],
     });
@@ -86,7 +105,11 @@ fn eval() -> Value {
     let kinds = evaluators(&mut generator);
     let evaluator = by_kind(common, "type", kinds);
 
-    let cases = json!({ "type": "array", "items": { "$ref": "#/$defs/Case" } });
+    let cases = json!({
+        "description": "The cases: what is asked, and what a good answer has to do.",
+        "type": "array",
+        "items": { "$ref": "#/$defs/Case" },
+    });
     let mut newer = cases.clone();
     root["title"] = json!("Eval suite");
     root["properties"]["evalcases"] = cases;
@@ -111,6 +134,10 @@ fn by_kind(common: Schema, key: &str, kinds: Vec<Kind>) -> Value {
     if names.is_empty() {
         return common;
     }
+    let meanings: Vec<&str> =
+        kinds.iter().flat_map(|kind| kind.names.iter().map(|_| kind.meaning())).collect();
+    // Not of the standard; VS Code shows it beside each value.
+    common["properties"][key]["markdownEnumDescriptions"] = json!(meanings);
     common["properties"][key]["enum"] = json!(names);
     common["allOf"] = kinds.into_iter().map(|kind| only_for(key, kind)).collect();
     common
@@ -119,10 +146,10 @@ fn by_kind(common: Schema, key: &str, kinds: Vec<Kind>) -> Value {
 fn only_for(key: &str, kind: Kind) -> Value {
     let mut properties = Object::new();
     properties.insert(key.to_owned(), json!({ "enum": kind.names }));
-    json!({
-        "if": { "properties": properties, "required": [key] },
-        "then": with_other_spellings(kind.schema.to_value()),
-    })
+    let title = format!("{key}: {}", kind.names[0]);
+    let mut then = with_other_spellings(kind.schema.to_value());
+    then["title"] = json!(title);
+    json!({ "if": { "properties": properties, "required": [key] }, "then": then })
 }
 
 /// Other names that the loader takes for a key.
@@ -136,6 +163,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("deployment", "model"),
     ("model", "deployment"),
     ("model", "variant"),
+    ("pattern", "value"),
+    ("file", "recordings"),
 ];
 
 /// The same schema, for which a key is also there when it is spelled another way or stands under `settings:`.
@@ -182,6 +211,12 @@ fn document<const N: usize>(
     let mut definitions = generator.take_definitions(true);
     definitions.extend(ours.map(|(name, schema)| (name.to_owned(), schema)));
     definitions.sort_keys();
+    for (name, definition) in &mut definitions {
+        // Editors show the nearest title above what they explain; without one it would be that of the file.
+        if let Value::Object(definition) = definition {
+            definition.entry("title").or_insert_with(|| json!(name));
+        }
+    }
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     root["$defs"] = Value::Object(definitions);
     head_first(root)
@@ -223,6 +258,40 @@ mod tests {
         let any = any_required(&["command_template", "commandTemplate", "settings", "command"]);
         assert_eq!(schema["allOf"], json!([{ "anyOf": any }]));
         assert_eq!(schema.get("required"), None);
+    }
+
+    #[test]
+    fn every_key_of_a_file_is_explained() {
+        let config = wire::<ConfigKeys>(SchemaSettings::draft2020_12().for_deserialize());
+        for schema in [targets(), eval(), config] {
+            let mut bare = Vec::new();
+            unexplained(&schema, &mut bare);
+            assert_eq!(bare, Vec::<String>::new(), "without a description");
+        }
+    }
+
+    /// Keys without a description. A reference leads to one, and a constant or a condition (`if`) needs none.
+    fn unexplained(schema: &Value, found: &mut Vec<String>) {
+        match schema {
+            Value::Object(object) => {
+                for (key, property) in
+                    object.get("properties").and_then(Value::as_object).into_iter().flatten()
+                {
+                    let is_plain = ["const", "description", "$ref"]
+                        .iter()
+                        .any(|key| property.get(key).is_some());
+                    if !is_plain {
+                        found.push(key.clone());
+                    }
+                }
+                object
+                    .iter()
+                    .filter(|(key, _)| *key != "if")
+                    .for_each(|(_, inner)| unexplained(inner, found));
+            }
+            Value::Array(items) => items.iter().for_each(|item| unexplained(item, found)),
+            _ => {}
+        }
     }
 
     #[test]

@@ -2,14 +2,17 @@
 
 pub(crate) mod cache;
 pub(crate) mod compare;
+pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod grade;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod judge;
 pub(crate) mod merge;
 pub(crate) mod provision;
 pub(crate) mod runs;
+pub(crate) mod schema;
 pub(crate) mod validate;
 
 use std::io;

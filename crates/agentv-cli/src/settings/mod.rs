@@ -2,7 +2,7 @@
 
 mod resolve;
 
-pub(crate) use resolve::{EvalSettings, SettingsError};
+pub(crate) use resolve::{EvalSettings, SettingsError, files};
 
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};

@@ -4,7 +4,10 @@ use super::Surroundings;
 use crate::args::{EvalArgs, OutputFormat};
 use agentv_core::{TargetName, Trials};
 use agentv_runtime::cache::CacheChoice;
-use agentv_runtime::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, eval_files};
+use agentv_runtime::load::{
+    BadGlob, BadShard, DiscoverError, FoundSuites, Glob, IdFilter, Sample, Selection, eval_files,
+    suites_below,
+};
 use agentv_runtime::providers::mock::DryRunDelay;
 use agentv_runtime::run::{Choice, RunSettings};
 use agentv_runtime::target::Budget;
@@ -18,6 +21,8 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct EvalSettings {
     pub files: Vec<PathBuf>,
+    /// What was found where the command line names no file.
+    pub found: Option<FoundSuites>,
     pub targets_file: Option<PathBuf>,
     /// But for what changed, which Git has to be asked for.
     pub selection: Selection,
@@ -85,7 +90,7 @@ impl EvalSettings {
         args: EvalArgs,
         surroundings: &Surroundings,
     ) -> Result<Self, SettingsError> {
-        let files = eval_files(&args.paths, &surroundings.working_dir)
+        let (files, found) = files(&args.paths, surroundings)
             .map_err(|error| SettingsError::new(error.to_string(), error.help()))?;
         let selection = selection(&args)?;
         for (flag, score) in
@@ -125,6 +130,7 @@ impl EvalSettings {
         };
         Ok(Self {
             files,
+            found,
             targets_file: args.targets,
             selection,
             changed_since: args.changed_since,
@@ -167,6 +173,21 @@ impl EvalSettings {
             },
             told,
         })
+    }
+}
+
+/// The files that are named, else all suites that are here.
+pub(crate) fn files(
+    paths: &[String],
+    surroundings: &Surroundings,
+) -> Result<(Vec<PathBuf>, Option<FoundSuites>), DiscoverError> {
+    if !paths.is_empty() {
+        return eval_files(paths, &surroundings.working_dir).map(|files| (files, None));
+    }
+    let found = suites_below(&surroundings.working_dir, &surroundings.repo_root);
+    match found.suites.as_slice() {
+        [] => Err(DiscoverError::NoSuites),
+        suites => Ok((suites.to_vec(), Some(found))),
     }
 }
 

@@ -1,7 +1,11 @@
 //! All printing is here. Data goes to stdout, everything else to stderr; colours only where somebody can see them.
 
+mod ask;
 mod comparison;
 mod diagnostics;
+mod doctor;
+mod found;
+mod init;
 mod markdown;
 mod progress;
 mod regraded;
@@ -13,8 +17,12 @@ mod summary;
 mod table;
 mod trials;
 
+pub(crate) use ask::{Asker, NoAnswer};
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
+pub(crate) use doctor::show_findings;
+pub(crate) use found::found;
+pub(crate) use init::{Step, init_found, init_next, init_step};
 pub(crate) use markdown::markdown_comparisons;
 pub(crate) use progress::Progress;
 pub(crate) use regraded::regraded;

@@ -25,7 +25,12 @@ pub(crate) enum Paint {
 impl Paint {
     /// As the terminal and its usual variables say.
     pub(crate) fn of_stdout() -> Self {
-        match AutoStream::choice(&io::stdout()) {
+        Self::of(AutoStream::choice(&io::stdout()))
+    }
+
+    /// As was decided for a stream.
+    pub(super) fn of(choice: anstream::ColorChoice) -> Self {
+        match choice {
             anstream::ColorChoice::Never => Self::Plain,
             _ => Self::Coloured,
         }

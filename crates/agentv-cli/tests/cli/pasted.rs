@@ -1,7 +1,7 @@
 //! What documentation shows as ` ```console ` is what the program prints.
 //!
 //! Each command after `$ ` is run by a shell, in a repository that has a copy of `examples/`; what follows it up to the
-//! next one is its output. Models and VS Code are stand-ins. Times are not compared. To write the pages anew after a change of the output:
+//! next one is its output. A comment `<!-- $ command -->` is run, too, and not shown. Models and VS Code are stand-ins. Times are not compared. To write the pages anew after a change of the output:
 //! `AGENTV_UPDATE_DOCS=1 cargo nextest run -p agentv-cli pasted`.
 
 use crate::examples::{copy, model, repository};
@@ -50,7 +50,8 @@ fn is_update() -> bool {
 fn pages() -> Vec<PathBuf> {
     let root = repository();
     let mut pages = vec![root.join("README.md")];
-    let guides = ["budgets.md", "grade.md", "moving-from-2.x.md", "trials.md"];
+    let guides =
+        ["budgets.md", "getting-started.md", "grade.md", "moving-from-2.x.md", "trials.md"];
     pages.extend(guides.map(|guide| root.join("docs/guide").join(guide)));
     let entries =
         |folder: &str| fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
@@ -64,7 +65,9 @@ fn pages() -> Vec<PathBuf> {
 
 /// The page, with the output that its commands give now.
 fn with_fresh_output(page: &str) -> String {
-    let Some(first) = page.find(OPENING) else { return page.to_owned() };
+    if !page.contains(OPENING) {
+        return page.to_owned();
+    }
     let (cx, model) = (TestContext::new("sh"), model());
     let environment = [
         ("PATH", path()),
@@ -74,8 +77,11 @@ fn with_fresh_output(page: &str) -> String {
     ];
     copy(&repository().join("examples"), &cx.path("examples"));
     copy(&repository().join("packages/python"), &cx.path("packages/python"));
-    let (mut fresh, mut rest) = (page[..first].to_owned(), &page[first..]);
+    let (mut fresh, mut rest) = (String::new(), page);
     while let Some(at) = rest.find(OPENING) {
+        for command in preparations(&rest[..at]) {
+            command.run(&cx, &environment);
+        }
         let block = &rest[at + OPENING.len()..];
         let end = block.find(CLOSING).unwrap_or(block.len());
         fresh.push_str(&rest[..at + OPENING.len()]);
@@ -85,6 +91,13 @@ fn with_fresh_output(page: &str) -> String {
         rest = &block[end..];
     }
     fresh + rest
+}
+
+/// `<!-- $ command -->` is run before what follows it, and is not shown.
+fn preparations(prose: &str) -> impl Iterator<Item = Command> {
+    let hidden = |line: &str| Some(line.strip_prefix("<!-- ")?.strip_suffix(" -->")?.to_owned());
+    let commands = prose.lines().filter_map(hidden).filter(|command| command.starts_with("$ "));
+    commands.map(|shown| Command { shown, output: String::new() })
 }
 
 /// A command of a page, and what the page says that it prints.

@@ -90,6 +90,14 @@ impl Template {
         Ok(Self { pieces })
     }
 
+    /// What stands before the first placeholder.
+    pub fn beginning(&self) -> &str {
+        match self.pieces.first() {
+            Some(Piece::Text(plain)) => plain,
+            _ => "",
+        }
+    }
+
     pub fn asks_for(&self, placeholder: Placeholder) -> bool {
         self.pieces.contains(&Piece::Value(placeholder))
     }

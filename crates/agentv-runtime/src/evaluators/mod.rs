@@ -29,7 +29,9 @@ use crate::config::{Entry, Fields, FileSearch};
 use crate::process::Processes;
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::{Evaluator, EvaluatorEntry, EvaluatorName, Weight};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
+#[cfg(any(feature = "schema", test))]
+use schemars::{Schema, SchemaGenerator};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -165,6 +167,7 @@ pub struct EvaluatorKind {
     pub names: &'static [&'static str],
     pub keeps_unknown_keys: bool,
     read: fn(&mut Fields<'_, '_>, &mut Build<'_>) -> Option<Arc<dyn Evaluator>>,
+    #[cfg(any(feature = "schema", test))]
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
@@ -174,6 +177,7 @@ impl EvaluatorKind {
             names: E::NAMES,
             keeps_unknown_keys: E::KEEPS_UNKNOWN_KEYS,
             read: |fields, build| Some(Arc::new(E::read(fields, build)?)),
+            #[cfg(any(feature = "schema", test))]
             schema: E::Config::json_schema,
         }
     }
@@ -191,6 +195,8 @@ impl EvaluatorKind {
         (self.read)(fields, build).filter(|_| !fields.failed())
     }
 
+    /// For documentation only, so the shipped program does without.
+    #[cfg(any(feature = "schema", test))]
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.schema)(generator)
     }

@@ -1,7 +1,7 @@
 //! A script as it is written in an eval file.
 
 use crate::config::{FromNode, Kind, Node, Wrong};
-use crate::process::Command;
+use crate::process::{Command, first_program};
 use schemars::JsonSchema;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -43,6 +43,14 @@ impl Script {
         match self {
             Self::Argv(argv) => argv.iter().map(OsString::from).collect(),
             Self::Shell(script) => Command::shell(script),
+        }
+    }
+
+    /// What it starts with, if that is a program.
+    pub(super) fn program(&self) -> Option<&str> {
+        match self {
+            Self::Argv(argv) => argv.first().map(String::as_str),
+            Self::Shell(script) => first_program(script),
         }
     }
 

@@ -4,11 +4,13 @@ mod client;
 mod error;
 mod excerpt;
 mod post;
+mod reach;
 #[cfg(test)]
 mod tests;
 
 pub use client::{ClientError, client};
-pub use post::{Answer, KeyHeader, Post, post};
+pub use post::{Answer, KeyHeader, Post, host, post};
+pub use reach::reach;
 
 /// An address.
 pub use reqwest::Url;

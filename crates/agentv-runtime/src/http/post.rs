@@ -101,7 +101,7 @@ async fn read(response: &mut Response, host: &str) -> Result<Vec<u8>, ProviderEr
 }
 
 /// Whom an error names: no path and no query, which may carry keys.
-fn host(url: &Url) -> String {
+pub fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or("nowhere");
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub enum DiscoverError {
     #[error("No eval paths provided")]
     NoPaths,
+    #[error("No eval paths provided, and there are no suites here")]
+    NoSuites,
     #[error("No eval files matched: {}", .0.join(", "))]
     NoMatch(Vec<String>),
 }
@@ -17,6 +19,11 @@ impl DiscoverError {
     pub fn help(&self) -> String {
         match self {
             Self::NoPaths => "name an eval file: `agentv eval my.eval.yaml`".to_owned(),
+            Self::NoSuites => {
+                "run `agentv init` for a first one, or name a file: `agentv eval my.eval.yaml`. \
+                               Suites are the files in `evals/` and those called `*.eval.yaml`"
+                    .to_owned()
+            }
             Self::NoMatch(missing) => {
                 if let Some(dir) = missing.iter().find(|path| Path::new(path).is_dir()) {
                     let dir = dir.trim_end_matches('/');
@@ -77,7 +84,8 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
     Ok(files)
 }
 
-fn is_eval_file(path: &Path) -> bool {
+/// By its ending.
+pub(super) fn is_eval_file(path: &Path) -> bool {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     extension.is_some_and(|extension| ["yaml", "yml", "jsonl"].contains(&extension.as_str()))
 }
@@ -92,6 +100,6 @@ pub(super) const TARGETS_FILES: [&str; 5] = [
 ];
 
 /// The targets file in a directory.
-pub(super) fn targets_in(dir: &Path) -> Option<PathBuf> {
+pub fn targets_in(dir: &Path) -> Option<PathBuf> {
     TARGETS_FILES.iter().map(|name| dir.join(name)).find(|path| path.is_file())
 }

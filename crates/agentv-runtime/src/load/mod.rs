@@ -28,19 +28,21 @@ mod settings;
 mod source;
 mod split;
 mod suite;
+mod suites;
 mod targets;
 mod validate;
 mod workspace;
 mod yaml;
 
 pub use changed::{ChangedError, changed_since};
-pub use discover::{DiscoverError, eval_files, repo_root};
+pub use discover::{DiscoverError, eval_files, repo_root, targets_in};
 pub use glob::{BadGlob, Glob};
 pub use ordinals::Ordinals;
 pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
 pub use selection::{BadShard, IdFilter, Sample, Selection, Shard};
 pub use source::{CaseSource, Cases, Pulled, SourceError};
 pub use suite::LoadedSuite;
+pub use suites::{FoundSuites, suites_below};
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
 pub use validate::{FileKind, validatable, validate};
 

@@ -41,6 +41,8 @@ pub struct TargetSpec {
     pub settings: [u8; 32],
     /// How to build it.
     pub maker: Option<Maker>,
+    /// The environment variables that hold its keys.
+    pub secret_variables: BTreeSet<String>,
     /// What stands in the way of using it, though not of using the others: a variable that is not set, a provider that is
     /// not known.
     pub obstacles: Vec<Note>,
@@ -209,6 +211,7 @@ fn target(
         workspace.map(|node| read_workspace(node, &rest, &shown, path, (&mut own, env)));
     // A target without the workspace that it asks for is another target.
     let maker = maker.filter(|_| workspace.as_ref().is_none_or(Option::is_some));
+    let secret_variables = own.secret_variables().clone();
     own.locate(text, 1);
     let obstacles = notes.absorb_unless(own, |note| OBSTACLES.contains(&note.code));
     if common_is_wrong {
@@ -225,6 +228,7 @@ fn target(
         cache,
         settings,
         maker,
+        secret_variables,
         obstacles,
     })
 }

@@ -2,6 +2,7 @@
 
 use super::scope::CASES;
 use super::suite::{is_jsonl, read_text};
+use super::suites::is_beside_dataset;
 use super::{Loader, Report, guidelines, yaml};
 use crate::config::{Cost, Notes};
 use std::io;
@@ -84,7 +85,7 @@ fn is_yaml(path: &Path) -> bool {
 /// A broken file is ours, too: better to complain about one too many than to pass one over.
 fn is_ours(path: &Path) -> bool {
     // What stands beside a dataset is checked with it.
-    if path.with_extension("jsonl").is_file() {
+    if is_beside_dataset(path) {
         return false;
     }
     let Ok(text) = std::fs::read_to_string(path) else { return true };

@@ -21,7 +21,7 @@ mod tests;
 pub use command::{Command, Gentle, Stdin};
 pub use find::{FindError, find};
 pub use output::{Captured, Ended, Output};
-pub use quote::quote;
+pub use quote::{first_program, quote};
 pub use run::{Processes, RunError};
 pub use tree::become_subreaper;
 pub use watch::{Stream, Watch, Watcher};

@@ -2,6 +2,7 @@
 
 mod billing;
 mod chat;
+mod need;
 mod policy;
 
 pub mod agent_cli;
@@ -21,12 +22,15 @@ pub mod replay;
 pub mod vscode;
 
 pub use billing::{Billing, Tells, UnitPrice};
+pub use need::{Need, Starter};
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
 use crate::process::Processes;
 use agentv_core::{Provider, ProviderInfo, TargetName};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::JsonSchema;
+#[cfg(any(feature = "schema", test))]
+use schemars::{Schema, SchemaGenerator};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -68,6 +72,8 @@ pub trait FromSettings: Provider + Sized + 'static {
     const IS_CACHED: bool = false;
     /// What becomes of keys it does not know.
     const LEFTOVERS: Leftovers = Leftovers::Warn;
+    /// What a first target of this kind looks like, if that can be told from the machine.
+    const STARTER: Option<Starter> = None;
     /// Its keys. The doc comments become the reference page and the schema.
     type Settings: JsonSchema;
 
@@ -82,6 +88,11 @@ pub trait FromSettings: Provider + Sized + 'static {
     /// What its answers tell of their cost.
     fn billing(_settings: &Self::Settings) -> Billing {
         Billing::default()
+    }
+
+    /// What it needs of the machine, for `agentv doctor`. Keys are known from reading.
+    fn needs(_settings: &Self::Settings) -> Vec<Need> {
+        Vec::new()
     }
 
     /// Cannot fail: whatever could be wrong was said in `read`.
@@ -109,7 +120,9 @@ pub struct ProviderKind {
     /// Whether `--cache` alone is enough to keep its answers.
     pub is_cached: bool,
     pub leftovers: Leftovers,
+    pub starter: Option<Starter>,
     read: fn(&mut Fields<'_, '_>) -> Option<Maker>,
+    #[cfg(any(feature = "schema", test))]
     schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
@@ -122,6 +135,7 @@ pub struct Made {
     pub provider: Arc<dyn Provider>,
     pub policy: CallPolicy,
     pub billing: Billing,
+    pub needs: Vec<Need>,
 }
 
 impl ProviderKind {
@@ -134,14 +148,17 @@ impl ProviderKind {
             info: P::INFO,
             is_cached: P::IS_CACHED,
             leftovers: P::LEFTOVERS,
+            starter: P::STARTER,
             read: |fields| {
                 let settings = P::read(fields)?;
                 Some(Box::new(move |deps| Made {
                     policy: P::policy(&settings),
                     billing: P::billing(&settings),
+                    needs: P::needs(&settings),
                     provider: Arc::new(P::from_settings(settings.clone(), deps)),
                 }))
             },
+            #[cfg(any(feature = "schema", test))]
             schema: P::Settings::json_schema,
         }
     }
@@ -158,6 +175,8 @@ impl ProviderKind {
         (self.read)(fields).filter(|_| !fields.failed())
     }
 
+    /// For documentation only, so the shipped program does without.
+    #[cfg(any(feature = "schema", test))]
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         (self.schema)(generator)
     }

@@ -22,7 +22,7 @@ pub use dispatcher::{Ended, Outcome, Run, run};
 pub use lane::{Earlier, Lane, LanePast, LaneTarget, Takes};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
-pub use plan::{Choice, Plan, plan};
+pub use plan::{Choice, Plan, plan, targets_of};
 pub use pool::Pool;
 pub use regrade::{RegradeError, Regraded, regrade};
 pub use resume::{ResumeError, Resumed, resume};

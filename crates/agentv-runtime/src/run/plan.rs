@@ -143,10 +143,17 @@ fn wanted(suite: &LoadedSuite, choice: &Choice) -> Vec<(TargetName, Takes)> {
     if !choice.targets.is_empty() {
         return choice.targets.iter().map(|name| (name.clone(), Takes::All)).collect();
     }
+    let (main, own) = targets_of(suite);
+    let own = own.into_iter().map(|name| (name.clone(), Takes::Only(name)));
+    std::iter::once((main.clone(), Takes::UndecidedOr(main))).chain(own).collect()
+}
+
+/// The target of a suite, and those that cases of it insist on, where the command line names none.
+pub fn targets_of(suite: &LoadedSuite) -> (TargetName, Vec<TargetName>) {
     let main = suite.target.clone().unwrap_or_else(|| TargetName::from(DEFAULT_TARGET));
     let own = suite.cases.by_target().keys().flatten().filter(|name| **name != main).cloned();
-    let own: Vec<(TargetName, Takes)> = own.map(|name| (name.clone(), Takes::Only(name))).collect();
-    std::iter::once((main.clone(), Takes::UndecidedOr(main))).chain(own).collect()
+    let own = own.collect();
+    (main, own)
 }
 
 fn count(suite: &LoadedSuite, takes: &Takes) -> usize {

@@ -160,11 +160,29 @@ export interface TraceEvent {
    * ISO 8601.
    */
   timestamp?: string | null;
+  /**
+   * Which of several it is: a result has the id of its call.
+   */
   id?: string | null;
+  /**
+   * The name of the tool.
+   */
   name?: string | null;
+  /**
+   * What the tool was given.
+   */
   input?: unknown;
+  /**
+   * What the tool gave back.
+   */
   output?: unknown;
+  /**
+   * What was said.
+   */
   text?: string | null;
+  /**
+   * Whatever else is known.
+   */
   metadata?: {
     [k: string]: unknown;
   } | null;

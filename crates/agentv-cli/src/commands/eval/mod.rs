@@ -105,6 +105,9 @@ pub(super) fn conduct(
     }
     let memory = memory::open(settings, surroundings)?;
     let mut screen = Screen::new();
+    if let Some(found) = &settings.found {
+        terminal::found(found, surroundings, &mut screen);
+    }
     let prepared = prepare(settings, surroundings, (&processes, &memory), &mut screen)?;
     let Some(Prepared { mut plan, warnings, selected }) = prepared else {
         return Ok(Exit::Usage);

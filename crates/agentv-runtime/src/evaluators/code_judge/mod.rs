@@ -48,7 +48,7 @@ pub struct CodeJudge {
     processes: Arc<Processes>,
 }
 
-/// `type: code_judge`
+/// `type: code_judge`: a script of yours grades. It reads a JSON object on stdin and prints one with a `score`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CodeJudgeConfig {
     /// The program and its arguments as a list, or a text for `sh -c`. Also called `command`.
@@ -180,7 +180,8 @@ impl Evaluator for CodeJudge {
     /// Whom its script asks by name is seen only when it does.
     fn needs(&self) -> Needs<'_> {
         let judge = self.config.target.is_some();
-        Needs { judge, looks_at: LooksAt::Messages, ..Needs::default() }
+        let programs = self.config.script.program().into_iter().collect();
+        Needs { judge, programs, looks_at: LooksAt::Messages, ..Needs::default() }
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {

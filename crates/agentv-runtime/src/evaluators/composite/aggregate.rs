@@ -3,7 +3,7 @@
 use crate::config::Env;
 use crate::evaluators::ask::{Question, ask};
 use crate::evaluators::{reply, template};
-use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use crate::process::{Command, Gentle, Processes, RunError, Stdin, first_program};
 use agentv_core::evaluator::Needs;
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
 use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
@@ -56,10 +56,14 @@ impl Aggregator {
         }
     }
 
-    /// Whom it asks.
+    /// Whom it asks, and what it runs.
     pub(super) fn needs(&self) -> Needs<'_> {
         match self {
-            Self::WeightedAverage { .. } | Self::Code(_) => Needs::default(),
+            Self::WeightedAverage { .. } => Needs::default(),
+            Self::Code(code) => {
+                let programs = first_program(&code.script).into_iter().collect();
+                Needs { programs, ..Needs::default() }
+            }
             Self::Model { target: None, .. } => Needs::of_judge(),
             Self::Model { target: Some(name), .. } => {
                 Needs { targets: vec![name], ..Needs::default() }

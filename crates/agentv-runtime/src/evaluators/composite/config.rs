@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// `type: composite`
+/// `type: composite`: several evaluators grade, and an aggregator makes one score of theirs.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CompositeConfig {
     /// The members: evaluators of any type, composites too. Their own `weight` does not count here.

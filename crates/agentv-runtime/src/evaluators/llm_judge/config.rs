@@ -12,7 +12,8 @@ use std::sync::Arc;
 /// How often a judge is asked for a reply that can be read.
 pub(super) const MAX_ASKS: u64 = 3;
 
-/// `type: llm_judge`, or `type: rubric` with `rubrics`. Keys that are not listed reach a prompt script as `config`.
+/// `type: llm_judge`, or `type: rubric` with `rubrics`: a model reads the answer and grades it. Keys that are not listed
+/// reach a prompt script as `config`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct LlmJudgeConfig {
     /// A file with the template, the template itself, or `{script: [program, …], config: {…}}` whose output is the template.

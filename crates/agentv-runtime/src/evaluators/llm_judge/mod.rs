@@ -119,8 +119,11 @@ impl Evaluator for LlmJudge {
                 Needs { targets: names.iter().map(String::as_str).collect(), ..Needs::default() }
             }
         };
-        if matches!(&self.task, Task::Grade(prompt) if prompt.shows_messages()) {
-            needs.looks_at = LooksAt::Messages;
+        if let Task::Grade(prompt) = &self.task {
+            needs.programs.extend(prompt.program());
+            if prompt.shows_messages() {
+                needs.looks_at = LooksAt::Messages;
+            }
         }
         needs
     }

@@ -147,6 +147,14 @@ fn from_script(
 }
 
 impl Prompt {
+    /// The program that prints it, if one does.
+    pub(super) fn program(&self) -> Option<&str> {
+        match &self.source {
+            Source::Script { script, .. } => script.program(),
+            Source::Default | Source::Template(_) => None,
+        }
+    }
+
     /// The prompt for this case and answer.
     pub(super) async fn render(
         &self,

@@ -17,7 +17,7 @@ pub use log::beginning;
 pub use reader::{Reader, Reading, read_all};
 pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
-use super::{Billing, Deps, FromSettings};
+use super::{Billing, Deps, FromSettings, Need, Starter};
 use crate::config::Fields;
 use crate::process::{
     Captured, Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find,
@@ -140,6 +140,7 @@ impl<C: Client> FromSettings for AgentCli<C> {
         prompt_mode: PromptMode::Agent,
         recorded_as: RecordedAs::Agent,
     };
+    const STARTER: Option<Starter> = Some(Starter::program(C::NAMES[0], C::EXECUTABLE));
     type Settings = AgentSettings<C>;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings> {
@@ -150,6 +151,11 @@ impl<C: Client> FromSettings for AgentCli<C> {
 
     fn billing(_settings: &Self::Settings) -> Billing {
         C::BILLING
+    }
+
+    fn needs(settings: &Self::Settings) -> Vec<Need> {
+        let program = settings.common.executable.clone();
+        vec![Need::Program { program, key: "executable" }]
     }
 
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {

@@ -12,7 +12,7 @@ mod api;
 mod tests;
 
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address, max_output_tokens};
-use super::{Billing, CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -29,7 +29,7 @@ pub struct Anthropic {
     max_tokens: u64,
 }
 
-/// `provider: anthropic`
+/// `provider: anthropic`: a model of Anthropic, by its messages API.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct AnthropicSettings {
     /// `${{ VARIABLE }}`, never the key itself.
@@ -47,6 +47,7 @@ pub struct AnthropicSettings {
     chat: ChatSettings,
 }
 
+const KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 const BASE_URL: &str = "https://api.anthropic.com/v1";
 const HEADERS: &[(&str, &str)] = &[("anthropic-version", "2023-06-01")];
 /// For models that the table does not know.
@@ -56,10 +57,15 @@ impl FromSettings for Anthropic {
     const NAMES: &'static [&'static str] = &["anthropic"];
     const INFO: ProviderInfo = chat::info("anthropic");
     const IS_CACHED: bool = true;
+    const STARTER: Option<Starter> = Some(Starter::model(
+        "anthropic",
+        &[KEY_VARIABLE],
+        &["model: claude-sonnet-4-5", "api_key: ${{ ANTHROPIC_API_KEY }}"],
+    ));
     type Settings = AnthropicSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<AnthropicSettings> {
-        let api_key = fields.secret(&["api_key"], "ANTHROPIC_API_KEY", Presence::Required);
+        let api_key = fields.secret(&["api_key"], KEY_VARIABLE, Presence::Required);
         let model = fields.need_env_text(&["model", "deployment", "variant"]);
         let base_url = address::take(fields, &["base_url", "endpoint"]);
         let thinking_budget = fields.take::<Count>("thinking_budget").map(|count| count.0);
@@ -88,6 +94,10 @@ impl FromSettings for Anthropic {
 
     fn billing(settings: &AnthropicSettings) -> Billing {
         rates(settings).billing()
+    }
+
+    fn needs(settings: &AnthropicSettings) -> Vec<Need> {
+        vec![Need::Server(url(settings.base_url.as_ref()))]
     }
 
     fn from_settings(settings: AnthropicSettings, _deps: &Deps) -> Self {

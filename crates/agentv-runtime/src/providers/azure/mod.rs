@@ -13,7 +13,7 @@ mod tests;
 
 use super::chat::completions::{self, Body, Length};
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{Billing, CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -28,7 +28,7 @@ pub struct Azure {
     rates: Rates,
 }
 
-/// `provider: azure`
+/// `provider: azure`: a deployment on Azure OpenAI.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct AzureSettings {
     /// The address of the resource, or its name alone. May be `${{ VARIABLE }}`. Also called `resource`, `resource_name` or
@@ -49,6 +49,7 @@ pub struct AzureSettings {
     chat: ChatSettings,
 }
 
+const KEY_VARIABLE: &str = "AZURE_OPENAI_API_KEY";
 const API_VERSION: &str = "2024-10-01-preview";
 const ENDPOINT: &[&str] = &["endpoint", "resource", "resource_name", "base_url"];
 
@@ -56,12 +57,21 @@ impl FromSettings for Azure {
     const NAMES: &'static [&'static str] = &["azure", "azure-openai"];
     const INFO: ProviderInfo = chat::info("azure");
     const IS_CACHED: bool = true;
+    const STARTER: Option<Starter> = Some(Starter::model(
+        "azure",
+        &["AZURE_OPENAI_ENDPOINT", KEY_VARIABLE, "AZURE_DEPLOYMENT_NAME"],
+        &[
+            "endpoint: ${{ AZURE_OPENAI_ENDPOINT }}",
+            "api_key: ${{ AZURE_OPENAI_API_KEY }}",
+            "deployment: ${{ AZURE_DEPLOYMENT_NAME }}",
+        ],
+    ));
     type Settings = AzureSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<AzureSettings> {
         let endpoint = fields.need_env_text(ENDPOINT);
         let endpoint = endpoint.and_then(|text| base(fields, text.trim()));
-        let api_key = fields.secret(&["api_key"], "AZURE_OPENAI_API_KEY", Presence::Required);
+        let api_key = fields.secret(&["api_key"], KEY_VARIABLE, Presence::Required);
         let deployment = fields.need_env_text(&["deployment", "deployment_name", "model"]);
         let version = fields.env_text(&["version", "api_version"]);
         let max_completion_tokens = fields.take::<Count>("max_completion_tokens");
@@ -84,6 +94,10 @@ impl FromSettings for Azure {
 
     fn billing(settings: &AzureSettings) -> Billing {
         rates(settings).billing()
+    }
+
+    fn needs(settings: &AzureSettings) -> Vec<Need> {
+        vec![Need::Server(settings.endpoint.clone())]
     }
 
     fn from_settings(settings: AzureSettings, _deps: &Deps) -> Self {

@@ -24,9 +24,9 @@ mod tests;
 pub use command::FilesFormat;
 pub use settings::{CliSettings, Healthcheck};
 
-use super::{Deps, FromSettings};
+use super::{Deps, FromSettings, Need};
 use crate::config::{Env, Fields, Leftovers};
-use crate::process::Processes;
+use crate::process::{Processes, first_program};
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
@@ -63,6 +63,13 @@ impl FromSettings for Cli {
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<CliSettings> {
         CliSettings::read(fields)
+    }
+
+    fn needs(settings: &CliSettings) -> Vec<Need> {
+        let command = first_program(settings.command_template.beginning());
+        let command = command.map(|program| Need::Command(program.to_owned()));
+        let probe = settings.healthcheck.as_ref().map(|_| Need::Readiness);
+        command.into_iter().chain(probe).collect()
     }
 
     fn from_settings(settings: CliSettings, deps: &Deps) -> Self {

@@ -55,6 +55,7 @@ pub enum Healthcheck {
     },
     /// A command, which must end with exit code 0. Same placeholders, with an empty prompt.
     Command {
+        /// The command, for `/bin/sh -c`. Also called `command`. May be `${{ VARIABLE }}` as a whole.
         #[schemars(with = "String")]
         command_template: Template,
         /// Relative to the eval file's directory, which is the default.

@@ -11,7 +11,7 @@ mod api;
 mod tests;
 
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{Billing, CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Fields, FromNode, Node, Numeric, Presence, Wrong};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -26,7 +26,7 @@ pub struct Gemini {
     rates: Rates,
 }
 
-/// `provider: gemini`
+/// `provider: gemini`: a model of Google, by the Gemini API.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct GeminiSettings {
     /// `${{ VARIABLE }}`, never the key itself.
@@ -45,6 +45,7 @@ pub struct GeminiSettings {
     chat: ChatSettings,
 }
 
+const KEY_VARIABLE: &str = "GOOGLE_GENERATIVE_AI_API_KEY";
 const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 const MODEL: &str = "gemini-2.5-flash";
 
@@ -52,11 +53,15 @@ impl FromSettings for Gemini {
     const NAMES: &'static [&'static str] = &["gemini", "google", "google-gemini"];
     const INFO: ProviderInfo = chat::info("gemini");
     const IS_CACHED: bool = true;
+    const STARTER: Option<Starter> = Some(Starter::model(
+        "gemini",
+        &[KEY_VARIABLE],
+        &["model: gemini-2.5-flash", "api_key: ${{ GOOGLE_GENERATIVE_AI_API_KEY }}"],
+    ));
     type Settings = GeminiSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<GeminiSettings> {
-        let variable = "GOOGLE_GENERATIVE_AI_API_KEY";
-        let api_key = fields.secret(&["api_key"], variable, Presence::Required);
+        let api_key = fields.secret(&["api_key"], KEY_VARIABLE, Presence::Required);
         let model = fields.env_text(&["model", "deployment", "variant"]);
         let base_url = address::take(fields, &["base_url", "endpoint"]);
         let thinking_budget = fields.take::<Budget>("thinking_budget").map(|budget| budget.0);
@@ -76,6 +81,10 @@ impl FromSettings for Gemini {
 
     fn billing(settings: &GeminiSettings) -> Billing {
         rates(settings).billing()
+    }
+
+    fn needs(settings: &GeminiSettings) -> Vec<Need> {
+        vec![Need::Server(url(settings.base_url.as_ref(), bare_model(&settings.model)))]
     }
 
     fn from_settings(settings: GeminiSettings, _deps: &Deps) -> Self {

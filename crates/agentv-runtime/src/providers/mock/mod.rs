@@ -15,7 +15,7 @@ pub struct Mock {
     settings: MockSettings,
 }
 
-/// `provider: mock`
+/// `provider: mock`: the same answer to everyone, with no key, network or cost: for trying things out and for tests.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct MockSettings {
     /// The answer.

@@ -13,7 +13,7 @@ mod tests;
 
 use super::chat::completions::{self, Body, Length};
 use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
-use super::{Billing, CallPolicy, Deps, FromSettings};
+use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
@@ -28,7 +28,8 @@ pub struct OpenAi {
     rates: Rates,
 }
 
-/// `provider: openai`
+/// `provider: openai`: a model of OpenAI, or with `base_url` of any server that speaks its chat completions: Ollama, vLLM,
+/// LiteLLM, OpenRouter and others.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct OpenAiSettings {
     /// The model, exactly as the server knows it. May be `${{ VARIABLE }}`. Also called `deployment` or `variant`.
@@ -46,12 +47,18 @@ pub struct OpenAiSettings {
     chat: ChatSettings,
 }
 
+const KEY_VARIABLE: &str = "OPENAI_API_KEY";
 const BASE_URL: &str = "https://api.openai.com/v1";
 
 impl FromSettings for OpenAi {
     const NAMES: &'static [&'static str] = &["openai"];
     const INFO: ProviderInfo = chat::info("openai");
     const IS_CACHED: bool = true;
+    const STARTER: Option<Starter> = Some(Starter::model(
+        "openai",
+        &[KEY_VARIABLE],
+        &["model: gpt-5-mini", "api_key: ${{ OPENAI_API_KEY }}"],
+    ));
     type Settings = OpenAiSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<OpenAiSettings> {
@@ -59,7 +66,7 @@ impl FromSettings for OpenAi {
         let base_url = address::take(fields, &["base_url", "endpoint"]);
         // Servers of one's own rarely ask for a key.
         let presence = if base_url.is_some() { Presence::Optional } else { Presence::Required };
-        let api_key = fields.secret(&["api_key"], "OPENAI_API_KEY", presence);
+        let api_key = fields.secret(&["api_key"], KEY_VARIABLE, presence);
         let max_completion_tokens = fields.take::<Count>("max_completion_tokens");
         let chat = ChatSettings::read(fields);
         Some(OpenAiSettings {
@@ -79,6 +86,10 @@ impl FromSettings for OpenAi {
 
     fn billing(settings: &OpenAiSettings) -> Billing {
         rates(settings).billing()
+    }
+
+    fn needs(settings: &OpenAiSettings) -> Vec<Need> {
+        vec![Need::Server(url(settings.base_url.as_ref()))]
     }
 
     fn from_settings(settings: OpenAiSettings, _deps: &Deps) -> Self {

@@ -13,7 +13,7 @@ mod tests;
 
 pub use recordings::{Outcome, Recording};
 
-use super::{Billing, Deps, FromSettings};
+use super::{Billing, Deps, FromSettings, Need};
 use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
@@ -56,6 +56,10 @@ impl FromSettings for Replay {
     /// What was recorded was paid for then.
     fn billing(_settings: &ReplaySettings) -> Billing {
         Billing::FREE
+    }
+
+    fn needs(_settings: &ReplaySettings) -> Vec<Need> {
+        vec![Need::Readiness]
     }
 
     fn from_settings(settings: ReplaySettings, deps: &Deps) -> Self {

@@ -21,7 +21,7 @@ mod subagents;
 pub use settings::VsCodeSettings;
 pub use subagents::{Provisioned, Provisioning, default_root, provision};
 
-use super::{Billing, Deps, FromSettings, Tells};
+use super::{Billing, Deps, FromSettings, Need, Tells};
 use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
@@ -101,6 +101,11 @@ impl<E: OfEdition> FromSettings for VsCode<E> {
 
     fn billing(_settings: &VsCodeSettings) -> Billing {
         Billing::told(Tells::Never, Tells::Never)
+    }
+
+    fn needs(settings: &VsCodeSettings) -> Vec<Need> {
+        let program = settings.vscode_cmd.as_deref().unwrap_or(E::EDITION.command).to_owned();
+        vec![Need::Program { program, key: "vscode_cmd" }]
     }
 
     fn from_settings(settings: VsCodeSettings, deps: &Deps) -> Self {

@@ -1,0 +1,192 @@
+//! Suites, configuration, targets files and schemas: whether they can be read, and what they ask for.
+
+use super::finding::{Area, Finding, State};
+use crate::commands::schema;
+use crate::figures::count;
+use crate::settings::Surroundings;
+use crate::setup_args::SchemaKind;
+use agentv_core::TargetName;
+use agentv_runtime::config::{Env, Note};
+use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
+use agentv_runtime::run::targets_of;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A targets file, and who of it is asked.
+#[derive(Debug)]
+pub(super) struct Targets {
+    pub file: TargetsFile,
+    /// The targets that some suite asks, and their judges.
+    pub used: BTreeSet<TargetName>,
+    /// The directory of the first suite that uses it, and that suite's environment.
+    pub eval_dir: PathBuf,
+    pub env: Env,
+}
+
+/// Whom a suite asks.
+#[derive(Debug)]
+struct Wanted {
+    targets: Vec<TargetName>,
+    /// Whom its evaluators ask: by name, or `None` for whoever judges the target.
+    judges: BTreeSet<Option<TargetName>>,
+}
+
+impl Targets {
+    /// Takes note of who is asked, and gives the names that nobody has.
+    fn use_for(&mut self, wanted: &Wanted) -> BTreeSet<TargetName> {
+        let mut names: BTreeSet<TargetName> = wanted.targets.iter().cloned().collect();
+        if wanted.judges.contains(&None) {
+            let targets = wanted.targets.iter().filter_map(|name| self.file.find(name.as_str()));
+            names.extend(targets.filter_map(|spec| spec.judge_target.clone()));
+        }
+        names.extend(wanted.judges.iter().flatten().cloned());
+        let (known, missing) =
+            names.into_iter().partition(|name| self.file.find(name.as_str()).is_some());
+        self.used.extend::<BTreeSet<TargetName>>(known);
+        missing
+    }
+}
+
+/// What the files ask for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub targets: Vec<Targets>,
+    /// Programs of judges.
+    pub programs: BTreeSet<String>,
+}
+
+/// Reads everything as a run would.
+pub(super) struct Files<'a> {
+    pub loader: &'a Loader,
+    pub surroundings: &'a Surroundings,
+    pub given_targets: Option<&'a Path>,
+}
+
+impl Files<'_> {
+    pub(super) fn look(&self, suites: &[PathBuf], findings: &mut Vec<Finding>) -> Asked {
+        let mut asked = Asked::default();
+        if suites.is_empty() {
+            let none = Finding::good(Area::Files, "suites", "there are none here");
+            findings.push(none.bad(State::Problem, "agentv init"));
+        }
+        for path in suites {
+            self.suite(path, &mut asked, findings);
+        }
+        self.configuration(findings);
+        self.schemas(findings);
+        asked
+    }
+
+    fn suite(&self, path: &Path, asked: &mut Asked, findings: &mut Vec<Finding>) {
+        let (suite, report) = self.loader.suite(path);
+        let shown = self.surroundings.shown(path);
+        let cases = suite.as_ref().map_or(0, |suite| suite.cases.total());
+        let fine = count(cases, "case", "cases");
+        findings.push(judged(&shown, &report, fine));
+        let Some(suite) = suite else { return };
+        let (main, own) = targets_of(&suite);
+        let mut wanted = Wanted { targets: own, judges: BTreeSet::new() };
+        wanted.targets.push(main);
+        for case in suite.cases.open().into_iter().flatten().flatten() {
+            for entry in case.evaluators.iter() {
+                let needs = entry.evaluator.needs();
+                asked.programs.extend(needs.programs.into_iter().map(str::to_owned));
+                wanted.judges.extend(needs.judge.then_some(None));
+                let named = needs.targets.into_iter();
+                wanted.judges.extend(named.map(|name| Some(TargetName::from(name))));
+            }
+        }
+        self.targets(&suite, &wanted, asked, findings);
+    }
+
+    fn targets(
+        &self,
+        suite: &LoadedSuite,
+        wanted: &Wanted,
+        asked: &mut Asked,
+        findings: &mut Vec<Finding>,
+    ) {
+        let (dir, env) = (&suite.suite.dir, &suite.env);
+        let path = match self.loader.find_targets(dir, self.given_targets) {
+            Ok(path) => path,
+            Err(problem) => {
+                let none = Finding::good(Area::Files, "targets.yaml", problem);
+                findings.push(none.bad(State::Problem, "agentv init"));
+                return;
+            }
+        };
+        let known = asked.targets.iter().position(|targets| targets.file.path == path);
+        let index = known.or_else(|| {
+            let (file, report) = self.loader.targets(&path, env);
+            let number = file.as_ref().map_or(0, |file| file.targets.len());
+            let fine = count(number, "target", "targets");
+            findings.push(judged(&self.surroundings.shown(&path), &report, fine));
+            asked.targets.push(Targets {
+                file: file?,
+                used: BTreeSet::new(),
+                eval_dir: dir.to_owned(),
+                env: env.clone(),
+            });
+            Some(asked.targets.len() - 1)
+        });
+        let Some(index) = index else { return };
+        let targets = &mut asked.targets[index];
+        let missing = targets.use_for(wanted);
+        for name in missing {
+            let names = targets.file.names().collect::<Vec<_>>().join(", ");
+            let message = format!("`{}` has no such target", self.surroundings.shown(&path));
+            let fix = format!("add it there, or name one of {names} in the eval file");
+            let missing = Finding::good(Area::Targets, name.as_str(), message);
+            findings.push(missing.bad(State::Problem, fix));
+        }
+    }
+
+    /// The files that hold for the whole project.
+    fn configuration(&self, findings: &mut Vec<Finding>) {
+        let mut bases = self.surroundings.bases().to_vec();
+        bases.dedup();
+        let paths = bases.into_iter().map(|dir| dir.join(".agentv/config.yaml"));
+        for path in paths.filter(|path| path.is_file()) {
+            let (_, report) = validate(&path, self.loader);
+            findings.push(judged(&self.surroundings.shown(&path), &report, "read".to_owned()));
+        }
+    }
+
+    /// Schemas that `init` has written are of the AgentV that wrote them.
+    fn schemas(&self, findings: &mut Vec<Finding>) {
+        let kinds = [
+            (SchemaKind::Eval, "eval"),
+            (SchemaKind::Targets, "targets"),
+            (SchemaKind::Config, "config"),
+        ];
+        for (kind, name) in kinds {
+            let path = format!(".agentv/schema/{name}.schema.json");
+            let there = std::fs::read_to_string(self.surroundings.working_dir.join(&path));
+            let Ok(text) = there else { continue };
+            if text != schema::text(kind) {
+                let stale = Finding::good(Area::Files, &path, "is of another version of AgentV");
+                findings.push(stale.bad(State::Warning, format!("agentv schema {name} > {path}")));
+            }
+        }
+    }
+}
+
+/// A file with what was noticed in it.
+fn judged(shown: &str, report: &Report, fine: String) -> Finding {
+    let finding = |message| Finding::good(Area::Files, shown, message);
+    let errors = report.errors().count() + report.dropped.errors;
+    let first: Option<&Note> = report.errors().next().or_else(|| report.warnings().next());
+    let Some(first) = first else { return finding(fine) };
+    let place = match first.place.line {
+        0 => String::new(),
+        line => format!(" (line {line})"),
+    };
+    let state = if errors > 0 { State::Problem } else { State::Warning };
+    let number = if errors > 0 {
+        count(errors, "error", "errors")
+    } else {
+        count(report.warnings().count(), "warning", "warnings")
+    };
+    finding(format!("{number}: {}{place}", first.message))
+        .bad(state, format!("agentv validate {shown}"))
+}

@@ -1,0 +1,90 @@
+//! `agentv doctor`: what will not work, found before a run does, each with the one thing that fixes it.
+
+mod files;
+mod finding;
+mod needs;
+
+pub(crate) use finding::{Area, Finding, State};
+
+use crate::args::ReportFormat;
+use crate::settings::{self, Surroundings};
+use crate::setup_args::DoctorArgs;
+use crate::terminal::{self, Screen, show_findings};
+use agentv_runtime::load::DiscoverError;
+use agentv_runtime::process::{self, Processes};
+use agentv_wire::{Exit, number};
+use files::{Asked, Files};
+use needs::Telling;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Who looks.
+struct Doctor<'a> {
+    surroundings: &'a Surroundings,
+    processes: Arc<Processes>,
+    is_offline: bool,
+}
+
+pub(crate) fn run(args: &DoctorArgs, surroundings: &Surroundings) -> Exit {
+    let suites = match settings::files(&args.paths, surroundings) {
+        Ok((suites, _)) => suites,
+        // That nothing is here yet is something to be told, not a mistake.
+        Err(DiscoverError::NoSuites) => Vec::new(),
+        Err(error) => return terminal::fail(&error.to_string(), Some(&error.help())),
+    };
+    let Ok(runtime) = super::runtime() else {
+        terminal::complain("the runtime cannot be started", None);
+        return Exit::Incomplete;
+    };
+    let _ = process::become_subreaper();
+    let processes = Processes::new(format!("doctor-{}", std::process::id()));
+    let doctor =
+        Doctor { surroundings, processes: Arc::clone(&processes), is_offline: args.offline };
+    let findings = runtime.block_on(doctor.examine(&suites, args));
+    processes.end_leftovers();
+    show(&findings, args.format);
+    if findings.iter().any(|finding| finding.state == State::Problem) {
+        Exit::Gate
+    } else {
+        Exit::Success
+    }
+}
+
+impl Doctor<'_> {
+    async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let loader = self.surroundings.loader(&self.processes);
+        let files = Files {
+            loader: &loader,
+            surroundings: self.surroundings,
+            given_targets: args.targets.as_deref(),
+        };
+        let Asked { targets, programs } = files.look(suites, &mut findings);
+        let telling = if targets.len() > 1 { Telling::WithFile } else { Telling::ByName };
+        for targets in &targets {
+            findings.extend(self.targets(targets, telling).await);
+        }
+        findings.extend(self.judges(&programs).await);
+        findings.push(self.git().await);
+        findings.push(self.run_folder());
+        findings.sort_by_key(|finding| finding.area);
+        findings
+    }
+}
+
+fn show(findings: &[Finding], format: ReportFormat) {
+    let mut screen = Screen::new();
+    if format == ReportFormat::Text {
+        show_findings(findings, &mut screen);
+        return;
+    }
+    let of = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let summary = json!({
+        "good": of(State::Good),
+        "warnings": of(State::Warning),
+        "problems": of(State::Problem),
+    });
+    let all = json!({ "findings": findings, "summary": summary });
+    screen.line(number::to_string_pretty(&all).unwrap_or_default());
+}

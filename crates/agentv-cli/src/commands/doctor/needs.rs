@@ -1,0 +1,235 @@
+//! What targets and judges need of the machine: keys, programs, servers.
+
+use super::Doctor;
+use super::files::Targets;
+use super::finding::{Area, Finding, State};
+use agentv_core::{CallContext, TargetName};
+use agentv_runtime::config::Env;
+use agentv_runtime::http;
+use agentv_runtime::load::TargetSpec;
+use agentv_runtime::process::{Command, Gentle, Stdin, find};
+use agentv_runtime::providers::{Deps, Made, Need};
+use futures_util::future::join_all;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A program that takes longer to tell its version is asked no more.
+const VERSION_LIMIT: Duration = Duration::from_secs(10);
+/// A server that takes longer is not there.
+const SERVER_LIMIT: Duration = Duration::from_secs(5);
+/// A health check that takes longer has failed.
+const READINESS_LIMIT: Duration = Duration::from_secs(20);
+/// How much of a version is read.
+const OUTPUT_CAP: usize = 4096;
+/// Programs that run scripts. Others among the judges are the user's own, and may take `--version` for anything.
+const INTERPRETERS: [&str; 9] =
+    ["node", "python", "python3", "bun", "deno", "uv", "ruby", "npx", "bunx"];
+
+/// Whether the name of a target is enough to know it by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    ByName,
+    WithFile,
+}
+
+impl Doctor<'_> {
+    /// All targets of a file, side by side.
+    pub(super) async fn targets(&self, targets: &Targets, telling: Telling) -> Vec<Finding> {
+        let looks = targets.file.targets.iter().map(|spec| self.target(spec, targets));
+        let mut findings: Vec<Finding> = join_all(looks).await.into_iter().flatten().collect();
+        if telling == Telling::WithFile {
+            let file = self.surroundings.shown(&targets.file.path);
+            for finding in &mut findings {
+                finding.subject = format!("{} in {file}", finding.subject);
+            }
+        }
+        findings
+    }
+
+    async fn target(&self, spec: &TargetSpec, targets: &Targets) -> Vec<Finding> {
+        // What nobody asks for stops no run.
+        let worst = if targets.used.contains(&spec.name) { State::Problem } else { State::Warning };
+        let subject = subject(spec);
+        if !spec.obstacles.is_empty() {
+            let notes = spec.obstacles.iter();
+            return notes
+                .map(|note| {
+                    let fix = note.help.clone().unwrap_or_else(|| "edit the target".to_owned());
+                    Finding::good(Area::Targets, &subject, &note.message).bad(worst, fix)
+                })
+                .collect();
+        }
+        // What is wrong with the file itself was said there.
+        let Some(maker) = &spec.maker else { return Vec::new() };
+        let made = maker(&self.deps(&spec.name, targets));
+        let mut findings: Vec<Finding> = spec
+            .secret_variables
+            .iter()
+            .map(|name| Finding::good(Area::Targets, &subject, format!("{name} is set")))
+            .collect();
+        let looks = made.needs.iter().map(|need| self.need(need, &made, spec, targets));
+        for found in join_all(looks).await.into_iter().flatten() {
+            let finding = match found {
+                Ok(seen) => Finding::good(Area::Targets, &subject, seen),
+                Err((seen, fix)) => Finding::good(Area::Targets, &subject, seen).bad(worst, fix),
+            };
+            findings.push(finding);
+        }
+        if findings.is_empty() {
+            findings.push(Finding::good(Area::Targets, &subject, "ready"));
+        }
+        findings
+    }
+
+    fn deps(&self, name: &TargetName, targets: &Targets) -> Deps {
+        Deps {
+            target: name.clone(),
+            eval_dir: targets.eval_dir.clone(),
+            working_dir: self.surroundings.working_dir.clone(),
+            env: targets.env.clone(),
+            processes: Arc::clone(&self.processes),
+        }
+    }
+
+    /// What was seen, or what is wrong and how to put it right; `None` where nothing can be said.
+    async fn need(
+        &self,
+        need: &Need,
+        made: &Made,
+        spec: &TargetSpec,
+        targets: &Targets,
+    ) -> Option<Result<String, (String, String)>> {
+        let Targets { eval_dir, env, .. } = targets;
+        match need {
+            Need::Program { program, key } => Some(match self.find(program, eval_dir, env) {
+                Ok(path) => Ok(match self.version(&path, env).await {
+                    Some(version) if version.contains(program) => version,
+                    Some(version) => format!("{program} {version}"),
+                    None => format!("`{program}` is there, but does not tell its version"),
+                }),
+                Err(problem) => Err((
+                    problem,
+                    format!("install `{program}`, or name it with `{key}` of the target"),
+                )),
+            }),
+            // In a workspace or a directory of its own it may be there or not.
+            Need::Command(program) if program.contains('/') && spec.workspace.is_some() => None,
+            Need::Command(program) => Some(match find(program, eval_dir, env) {
+                Ok(_) => Ok(format!("`{program}` is there")),
+                Err(error) => {
+                    Err((error.to_string(), "correct `command_template` of the target".to_owned()))
+                }
+            }),
+            Need::Server(_) | Need::Readiness if self.is_offline => None,
+            Need::Server(url) => Some(match http::reach(url, SERVER_LIMIT).await {
+                Ok(()) => Ok(format!("{} answers", http::host(url))),
+                Err(error) => {
+                    let fix = "check the network, `HTTPS_PROXY`, and the target's address";
+                    Err((error.message, fix.to_owned()))
+                }
+            }),
+            Need::Readiness => {
+                let call = CallContext::quiet();
+                let prepared = made.provider.prepare(&call);
+                Some(match tokio::time::timeout(READINESS_LIMIT, prepared).await {
+                    Ok(Ok(())) => Ok("passes its own check".to_owned()),
+                    Ok(Err(error)) => {
+                        Err((error.message, "put right what the message names".to_owned()))
+                    }
+                    Err(_) => {
+                        let fix = "give its `healthcheck` a `timeout_seconds`, and see why it takes so long";
+                        Err(("its health check does not end".to_owned(), fix.to_owned()))
+                    }
+                })
+            }
+        }
+    }
+
+    /// As agents are looked for: whole, else by the first word.
+    fn find(&self, program: &str, eval_dir: &Path, env: &Env) -> Result<PathBuf, String> {
+        let here = |program: &str| {
+            let started = find(program, &self.surroundings.working_dir, env);
+            started.or_else(|error| find(program, eval_dir, env).map_err(|_| error))
+        };
+        let first = program.split_whitespace().next().unwrap_or(program);
+        here(program).or_else(|error| here(first).map_err(|_| error.to_string()))
+    }
+
+    /// The first line that a program says of itself.
+    async fn version(&self, path: &Path, env: &Env) -> Option<String> {
+        let command = Command {
+            argv: vec![path.into(), "--version".into()],
+            cwd: std::env::temp_dir(),
+            env: env.added().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            unset: Vec::new(),
+            stdin: Stdin::Nothing,
+            time_limit: Some(VERSION_LIMIT),
+            output_cap: OUTPUT_CAP,
+            gentle: Gentle::Kill,
+        };
+        let output = self.processes.run(command, &CallContext::quiet().cancel).await;
+        let said = output.ok().filter(|output| output.ended.is_success());
+        let said = said?.stdout.text_lossy().into_owned();
+        let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+        Some(line.chars().filter(|c| !c.is_control()).take(60).collect())
+    }
+
+    /// The programs of judges.
+    pub(super) async fn judges(&self, programs: &BTreeSet<String>) -> Vec<Finding> {
+        // A path is taken from the judge's own directory, which only the judge knows.
+        let looks = programs.iter().filter(|program| !program.contains('/')).map(async |program| {
+            let env = &self.surroundings.env;
+            let finding = |message| Finding::good(Area::Judges, program, message);
+            match find(program, &self.surroundings.working_dir, env) {
+                Ok(path) if INTERPRETERS.contains(&program.as_str()) => {
+                    let version = self.version(&path, env).await;
+                    finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
+                }
+                Ok(_) => finding("is there".to_owned()),
+                Err(error) => finding(error.to_string()).bad(
+                    State::Problem,
+                    format!("install `{program}`, or change the judge's `script`"),
+                ),
+            }
+        });
+        join_all(looks).await
+    }
+
+    /// Git is needed only for some things, so it is no problem without it.
+    pub(super) async fn git(&self) -> Finding {
+        let env = &self.surroundings.env;
+        let finding = |message| Finding::good(Area::Machine, "git", message);
+        match find("git", &self.surroundings.working_dir, env) {
+            Ok(path) => {
+                let version = self.version(&path, env).await;
+                finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
+            }
+            Err(_) => {
+                finding("is not there: no `--changed-since`, no diffs of workspaces".to_owned())
+                    .bad(State::Warning, "install Git")
+            }
+        }
+    }
+
+    /// Where results and run folders go.
+    pub(super) fn run_folder(&self) -> Finding {
+        let wanted = self.surroundings.working_dir.join(".agentv/runs");
+        let there = wanted.ancestors().find(|dir| dir.exists()).unwrap_or(&wanted);
+        let finding = |message| Finding::good(Area::Machine, ".agentv/runs", message);
+        match tempfile::tempfile_in(there) {
+            Ok(_) => finding("can be written".to_owned()),
+            Err(error) => {
+                let fix = format!("chmod u+rwx {}", self.surroundings.shown(there));
+                finding(format!("cannot be written: {error}")).bad(State::Problem, fix)
+            }
+        }
+    }
+}
+
+/// `gpt (openai)`
+fn subject(spec: &TargetSpec) -> String {
+    let kind = spec.kind.map_or("unknown", |kind| kind.names[0]);
+    if spec.name.as_str() == kind { kind.to_owned() } else { format!("{} ({kind})", spec.name) }
+}

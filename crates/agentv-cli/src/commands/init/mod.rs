@@ -1,0 +1,223 @@
+//! `agentv init`: a project that runs at once, made of what this machine has.
+
+mod files;
+mod offers;
+
+use crate::figures::count;
+use crate::settings::Surroundings;
+use crate::setup_args::InitArgs;
+use crate::terminal::{self, Asker, NoAnswer, Screen, Step};
+use agentv_runtime::load::{suites_below, targets_in};
+use agentv_wire::Exit;
+use offers::{Offer, offers};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What was decided.
+#[derive(Debug)]
+struct Choice {
+    targets: Vec<Offer>,
+    /// Who of them answers when nobody is named; `None` is the mock.
+    default: Option<usize>,
+    workflow: bool,
+    suite: bool,
+}
+
+/// Something to be done to a file.
+#[derive(Debug)]
+struct Write {
+    /// From the directory.
+    path: String,
+    text: String,
+    act: Act,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Act {
+    Create,
+    Replace,
+    /// So many lines are added at its end.
+    Extend(usize),
+    /// It stays, for this reason.
+    Keep(&'static str),
+}
+
+pub(crate) fn run(args: &InitArgs, surroundings: &Surroundings) -> Exit {
+    let dir = surroundings.working_dir.join(&args.dir);
+    let asker = if args.yes { None } else { Asker::new() };
+    let is_in_ci = surroundings.env.get("CI").is_some_and(|ci| !ci.is_empty() && ci != "false");
+    if !args.yes && (asker.is_none() || is_in_ci) {
+        let help = "use `agentv init --yes`, which asks nothing";
+        return terminal::fail(
+            "`agentv init` has questions, and nobody is here to answer",
+            Some(help),
+        );
+    }
+    if dir.exists() && !dir.is_dir() {
+        let message = format!("`{}` is no directory", args.dir.display());
+        return terminal::fail(&message, Some("name a directory, or none for this one"));
+    }
+    let planned = plan(&dir, asker.as_ref(), surroundings);
+    let (choice, writes) = match planned {
+        Ok(planned) => planned,
+        Err(NoAnswer::Interrupted) => {
+            terminal::complain("interrupted; nothing was written", None);
+            return Exit::Interrupted;
+        }
+        Err(NoAnswer::Failed(error)) => {
+            return terminal::fail(&format!("the answer cannot be read: {error}"), None);
+        }
+    };
+    let mut screen = Screen::new();
+    if asker.is_some() {
+        // Apart from the questions.
+        screen.line("");
+    }
+    for write in &writes {
+        if let Err(error) = carry_out(write, &dir) {
+            screen.show();
+            terminal::complain(&format!("`{}` cannot be written: {error}", write.path), None);
+            return Exit::Incomplete;
+        }
+        terminal::init_step(&step(write), &write.path, &mut screen);
+    }
+    terminal::init_next(&next(&choice, args), &mut screen);
+    Exit::Success
+}
+
+/// Looks around, asks, and decides. Nothing is written before everything is known.
+fn plan(
+    dir: &Path,
+    asker: Option<&Asker>,
+    surroundings: &Surroundings,
+) -> Result<(Choice, Vec<Write>), NoAnswer> {
+    let offers = offers(&surroundings.env, &surroundings.working_dir);
+    terminal::init_found(
+        &offers.iter().map(|offer| (offer.starter.name, offer.why())).collect::<Vec<_>>(),
+    );
+    let has_suites = !suites_below(dir, dir).suites.is_empty();
+    let choice = match asker {
+        Some(asker) => ask(asker, &offers, has_suites)?,
+        None => Choice { targets: offers, default: None, workflow: true, suite: !has_suites },
+    };
+    let mut writes = Vec::new();
+    for (path, text) in contents(&choice, dir) {
+        let act = act(&path, &text, dir, asker)?;
+        writes.push(Write { path, text, act });
+    }
+    writes.push(gitignore(dir));
+    Ok((choice, writes))
+}
+
+fn ask(asker: &Asker, offers: &[Offer], has_suites: bool) -> Result<Choice, NoAnswer> {
+    let mut targets = Vec::new();
+    if !offers.is_empty() {
+        let items: Vec<String> = offers.iter().map(|offer| offer.starter.name.to_owned()).collect();
+        let chosen =
+            asker.which("Which of them become targets? (space marks, enter goes on)", &items)?;
+        targets = chosen.into_iter().map(|index| offers[index]).collect();
+    }
+    let mut default = None;
+    if !targets.is_empty() {
+        let mut items = vec!["mock: the same answer every time, for nothing".to_owned()];
+        items.extend(targets.iter().map(|offer| offer.starter.name.to_owned()));
+        default = asker.one("Who answers when you name nobody?", &items)?.checked_sub(1);
+    }
+    let suite = if has_suites {
+        asker.confirm("There are suites here already. Write the sample all the same?", false)?
+    } else {
+        true
+    };
+    let workflow = asker.confirm("Write a GitHub workflow that runs the evals?", true)?;
+    Ok(Choice { targets, default, workflow, suite })
+}
+
+/// Every file that is wanted, in the order in which a reader should meet them.
+fn contents(choice: &Choice, dir: &Path) -> Vec<(String, String)> {
+    let mut contents = Vec::new();
+    let mut add = |path: &str, text: String| contents.push((path.to_owned(), text));
+    if choice.suite {
+        add(files::SUITE.0, files::SUITE.1.to_owned());
+    }
+    // One that is there under another name would go before ours.
+    let targets =
+        targets_in(dir).and_then(|path| Some(path.strip_prefix(dir).ok()?.display().to_string()));
+    add(
+        targets.as_deref().unwrap_or(files::TARGETS),
+        files::targets(&choice.targets, choice.default),
+    );
+    for (kind, path) in files::SCHEMAS {
+        add(path, files::schema_text(kind).to_owned());
+    }
+    add(files::ENV_EXAMPLE, files::env_example());
+    if choice.workflow {
+        add(files::WORKFLOW, files::workflow(&choice.targets));
+    }
+    contents
+}
+
+/// A file that is there already stays, unless somebody says otherwise.
+fn act(path: &str, text: &str, dir: &Path, asker: Option<&Asker>) -> Result<Act, NoAnswer> {
+    let full = dir.join(path);
+    if !full.exists() {
+        return Ok(Act::Create);
+    }
+    if std::fs::read(&full).is_ok_and(|there| there == text.as_bytes()) {
+        return Ok(Act::Keep("up to date"));
+    }
+    let replaces = match asker {
+        Some(asker) => asker.confirm(&format!("`{path}` is there already. Replace it?"), false)?,
+        None => false,
+    };
+    Ok(if replaces { Act::Replace } else { Act::Keep("it was there already") })
+}
+
+fn gitignore(dir: &Path) -> Write {
+    let path = files::GITIGNORE.to_owned();
+    let there = std::fs::read_to_string(dir.join(&path));
+    let (text, lines) = files::gitignore(there.as_deref().unwrap_or_default());
+    let act = match (there, lines) {
+        (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Act::Create,
+        // Not text, or not ours to read: then not ours to write either.
+        (Err(_), _) => Act::Keep("it cannot be read"),
+        (Ok(_), 0) => Act::Keep("up to date"),
+        (Ok(_), lines) => Act::Extend(lines),
+    };
+    Write { path, text, act }
+}
+
+fn carry_out(write: &Write, dir: &Path) -> io::Result<()> {
+    if matches!(write.act, Act::Keep(_)) {
+        return Ok(());
+    }
+    let path = dir.join(&write.path);
+    let parent = path.parent().map(PathBuf::from).unwrap_or_default();
+    std::fs::create_dir_all(parent)?;
+    std::fs::write(path, &write.text)
+}
+
+fn step(write: &Write) -> Step {
+    match &write.act {
+        Act::Create => Step::Done("wrote", String::new()),
+        Act::Replace => Step::Done("replaced", String::new()),
+        Act::Extend(lines) => Step::Done("extended", count(*lines, "line", "lines")),
+        Act::Keep(why) => Step::Left((*why).to_owned()),
+    }
+}
+
+/// What to do now, with what it does.
+fn next(choice: &Choice, args: &InitArgs) -> Vec<(String, String)> {
+    let mut next = Vec::new();
+    if args.dir != Path::new(".") {
+        next.push((format!("cd {}", args.dir.display()), "go there".to_owned()));
+    }
+    let whom = choice.default.map_or("the mock", |index| choice.targets[index].starter.name);
+    next.push(("agentv eval".to_owned(), format!("run the suite; {whom} answers")));
+    let other = choice.targets.iter().enumerate().find(|(index, _)| choice.default != Some(*index));
+    if let Some((_, offer)) = other {
+        let name = offer.starter.name;
+        next.push((format!("agentv eval --target {name}"), format!("ask {name} instead")));
+    }
+    next.push(("agentv doctor".to_owned(), "see whether everything is in place".to_owned()));
+    next
+}

@@ -1,0 +1,29 @@
+//! `agentv schema` and `agentv completions`: what editors and shells want to know.
+
+use crate::args::Args;
+use crate::setup_args::{CompletionsArgs, SchemaArgs, SchemaKind};
+use crate::terminal::Screen;
+use agentv_wire::Exit;
+use clap::CommandFactory as _;
+
+/// The schema as `cargo xtask gen` made it from the types that are read and written.
+pub(crate) fn text(kind: SchemaKind) -> &'static str {
+    match kind {
+        SchemaKind::Eval => include_str!("../../../../schemas/eval.schema.json"),
+        SchemaKind::Targets => include_str!("../../../../schemas/targets.schema.json"),
+        SchemaKind::Config => include_str!("../../../../schemas/config.schema.json"),
+        SchemaKind::Result => include_str!("../../../../schemas/result.schema.json"),
+    }
+}
+
+pub(crate) fn run(args: &SchemaArgs) -> Exit {
+    Screen::new().line(text(args.kind).trim_end());
+    Exit::Success
+}
+
+pub(crate) fn completions(args: &CompletionsArgs) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Args::command(), "agentv", &mut script);
+    Screen::new().line(String::from_utf8_lossy(&script).trim_end());
+    Exit::Success
+}

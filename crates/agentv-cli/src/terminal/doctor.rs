@@ -1,0 +1,55 @@
+//! What the doctor found, for people.
+
+use super::screen::Screen;
+use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, Paint};
+use crate::commands::doctor::{Area, Finding, State};
+use crate::figures::count;
+
+/// A line for each finding, under what it belongs to, and a word at the end.
+pub(crate) fn show_findings(findings: &[Finding], screen: &mut Screen) {
+    let paint = Paint::of_stdout();
+    let mut area = None;
+    for finding in findings {
+        let before = area.replace(finding.area);
+        if before != Some(finding.area) {
+            let gap = if before.is_some() { "\n" } else { "" };
+            screen.line(format!("{gap}{}", paint.paint(BOLD, title(finding.area))));
+        }
+        let (mark, style) = match finding.state {
+            State::Good => ("✓", GOOD),
+            State::Warning => ("!", DOUBTFUL),
+            State::Problem => ("✗", BAD),
+        };
+        let mark = paint.paint(style, mark);
+        screen.line(format!("  {mark} {}: {}", finding.subject, finding.message));
+        if let Some(fix) = &finding.fix {
+            screen.line(format!("      {} {fix}", paint.paint(DIM, "fix:")));
+        }
+    }
+    screen.line(format!("\n{}", verdict(findings, paint)));
+}
+
+fn title(area: Area) -> &'static str {
+    match area {
+        Area::Files => "Files",
+        Area::Targets => "Targets",
+        Area::Judges => "Judges",
+        Area::Machine => "This machine",
+    }
+}
+
+fn verdict(findings: &[Finding], paint: Paint) -> String {
+    let of = |state| findings.iter().filter(|finding| finding.state == state).count();
+    let (problems, warnings) = (of(State::Problem), of(State::Warning));
+    let warned = count(warnings, "warning", "warnings");
+    match (problems, warnings) {
+        (0, 0) => paint.paint(GOOD, "All is well."),
+        (0, _) => {
+            format!("{}, but nothing stands in the way of a run.", paint.paint(DOUBTFUL, warned))
+        }
+        (_, 0) => paint.paint(BAD, format!("{}.", count(problems, "problem", "problems"))),
+        (_, _) => {
+            paint.paint(BAD, format!("{}, {warned}.", count(problems, "problem", "problems")))
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Which suites a run was given by nobody, but found.
+
+use super::Screen;
+use crate::figures::count;
+use crate::settings::Surroundings;
+use agentv_runtime::load::FoundSuites;
+use std::path::PathBuf;
+
+/// More are only counted.
+const SHOWN: usize = 5;
+
+/// Says what will be run, and what looked as if it should be.
+pub(crate) fn found(found: &FoundSuites, surroundings: &Surroundings, screen: &mut Screen) {
+    let FoundSuites { suites, others } = found;
+    let number = count(suites.len(), "suite", "suites");
+    screen.line(format!("Found {number}: {}", listed(suites, surroundings)));
+    if !others.is_empty() {
+        let number = count(others.len(), "file", "files");
+        screen.line(format!("Left out {number} without cases: {}", listed(others, surroundings)));
+    }
+}
+
+fn listed(paths: &[PathBuf], surroundings: &Surroundings) -> String {
+    let shown: Vec<String> =
+        paths.iter().take(SHOWN).map(|path| surroundings.shown(path)).collect();
+    match paths.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

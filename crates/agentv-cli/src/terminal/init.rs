@@ -1,0 +1,55 @@
+//! What `agentv init` found, did, and suggests.
+
+use super::screen::Screen;
+use super::style::{BOLD, DIM, GOOD, Paint};
+use unicode_width::UnicodeWidthStr as _;
+
+/// What became of a file.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// The verb, and a remark.
+    Done(&'static str, String),
+    /// It stays, for this reason.
+    Left(String),
+}
+
+/// What is on this machine, and why it is thought to be.
+pub(crate) fn init_found(offers: &[(&str, String)]) {
+    let mut screen = Screen::new();
+    let paint = Paint::of_stdout();
+    if offers.is_empty() {
+        screen.line("Found no agent on PATH and no key in the environment: a mock will answer.\n");
+        return;
+    }
+    screen.line("Found on this machine:");
+    let width = offers.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
+    for (name, why) in offers {
+        let margin = " ".repeat(width - name.width());
+        screen.line(format!("  {name}{margin}  {}", paint.paint(DIM, why)));
+    }
+    screen.line("");
+}
+
+/// A line for a file.
+pub(crate) fn init_step(step: &Step, path: &str, screen: &mut Screen) {
+    let paint = Paint::of_stdout();
+    let (verb, style, remark) = match step {
+        Step::Done(verb, remark) => (*verb, GOOD, remark),
+        Step::Left(why) => ("kept", DIM, why),
+    };
+    let verb = paint.paint(style, format!("{verb:<8}"));
+    let remark =
+        if remark.is_empty() { String::new() } else { paint.paint(DIM, format!("  ({remark})")) };
+    screen.line(format!("  {verb}  {path}{remark}"));
+}
+
+/// The commands to go on with.
+pub(crate) fn init_next(next: &[(String, String)], screen: &mut Screen) {
+    let paint = Paint::of_stdout();
+    screen.line(format!("\n{}", paint.paint(BOLD, "Next:")));
+    let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or(0);
+    for (command, what) in next {
+        let margin = " ".repeat(width - command.width());
+        screen.line(format!("  {command}{margin}  {}", paint.paint(DIM, what)));
+    }
+}

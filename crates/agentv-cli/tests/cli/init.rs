@@ -1,0 +1,227 @@
+//! `agentv init`, and `agentv eval` without a path: a new user's first minutes.
+
+use crate::context;
+use agentv_test_support::TestContext;
+use agentv_test_support::pty::keys::{CTRL_C, DOWN, ENTER, SPACE};
+use std::path::Path;
+
+const KEY: &str = "sk-planted-and-never-to-be-seen";
+
+/// A folder with a stand-in for `claude`, and nothing else on `PATH` but what the shell needs.
+fn with_claude(cx: &TestContext) -> String {
+    cx.script("bin/claude", "#!/bin/sh\necho '2.0.1 (Claude Code)'\n");
+    format!("{}:/usr/bin:/bin", cx.path("bin").display())
+}
+
+/// Every file below a directory of the test, from there.
+fn files(cx: &TestContext, dir: &str) -> Vec<String> {
+    fn walk(dir: &Path, top: &Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, top, found);
+            } else {
+                found.push(path.strip_prefix(top).unwrap().display().to_string());
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&cx.path(dir), &cx.path(dir), &mut found);
+    found.sort();
+    found
+}
+
+const WRITTEN: [&str; 8] = [
+    ".agentv/schema/config.schema.json",
+    ".agentv/schema/eval.schema.json",
+    ".agentv/schema/targets.schema.json",
+    ".agentv/targets.yaml",
+    ".env.example",
+    ".github/workflows/agentv.yml",
+    ".gitignore",
+    "evals/help-desk.eval.yaml",
+];
+
+#[test]
+fn a_new_user_answers_the_questions_and_runs_a_first_eval() {
+    let cx = context();
+    let path = with_claude(&cx);
+    let init = cx.agentv(["init", "shop"]).env("PATH", &path).env("OPENAI_API_KEY", KEY);
+    let mut terminal = init.at_terminal();
+    let screen = terminal.wait_for("Which of them become targets?");
+    assert!(screen.contains("openai       OPENAI_API_KEY is set"), "{screen}");
+    assert!(screen.contains("claude-code  `claude` is on PATH"), "{screen}");
+    // The first one is unmarked, which leaves Claude Code.
+    terminal.send(SPACE);
+    terminal.send(ENTER);
+    terminal.wait_for("Who answers when you name nobody?");
+    terminal.send(DOWN);
+    terminal.wait_for("❯ claude-code");
+    terminal.send(ENTER);
+    terminal.wait_for("Write a GitHub workflow");
+    terminal.send("y");
+    let done = terminal.finish();
+    assert_eq!(done.code, 0, "{}", done.screen);
+    for line in [
+        "wrote     evals/help-desk.eval.yaml",
+        "agentv eval ",
+        "claude-code answers",
+        "agentv doctor",
+    ] {
+        assert!(done.screen.contains(line), "{line}\n{}", done.screen);
+    }
+    assert_eq!(files(&cx, "shop"), WRITTEN);
+    let targets = cx.read("shop/.agentv/targets.yaml");
+    assert!(targets.contains("  - name: default\n    provider: claude-code\n"), "{targets}");
+    assert!(!targets.contains("openai"), "{targets}");
+
+    let mut eval = cx.agentv(["eval", "--target", "mock"]).cwd("shop").at_terminal();
+    eval.wait_for("Results written to");
+    let done = eval.finish();
+    assert_eq!(done.code, 0, "{}", done.screen);
+    assert!(!done.raw.contains(KEY));
+}
+
+#[test]
+fn without_questions_what_was_found_becomes_a_target_and_the_mock_answers() {
+    let cx = context();
+    let path = with_claude(&cx);
+    let init = cx.agentv(["init", "--yes", "shop"]).env("PATH", &path).env("OPENAI_API_KEY", KEY);
+    let ran = init.run();
+    ran.success().stdout_has("agentv eval --target openai").stdout_lacks(KEY);
+    assert_eq!(files(&cx, "shop"), WRITTEN);
+    let targets = cx.read("shop/.agentv/targets.yaml");
+    assert!(targets.contains("  - name: default\n    # Says the same"), "{targets}");
+    assert!(targets.contains("api_key: ${{ OPENAI_API_KEY }}"), "{targets}");
+    assert!(targets.contains("provider: claude-code\n    judge_target: openai\n"), "{targets}");
+    let workflow = cx.read("shop/.github/workflows/agentv.yml");
+    assert!(workflow.contains("OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}"), "{workflow}");
+    for file in WRITTEN {
+        assert!(!cx.read(format!("shop/{file}")).contains(KEY), "{file} holds the key");
+    }
+
+    let ran = cx.agentv(["eval"]).cwd("shop").run();
+    ran.success()
+        .stdout_has("Found 1 suite: evals/help-desk.eval.yaml")
+        .stdout_has("Status: 3 pass, 0 fail");
+    let all = ["validate", "--strict", "evals", ".agentv/targets.yaml"];
+    cx.agentv(all).env("OPENAI_API_KEY", KEY).cwd("shop").run().success();
+}
+
+#[test]
+fn with_nothing_on_the_machine_there_is_a_mock() {
+    let cx = context();
+    let ran = cx.agentv(["init", "--yes"]).env("PATH", "/nowhere").run();
+    ran.success().stdout_has("Found no agent on PATH and no key in the environment");
+    assert!(!cx.read(".agentv/targets.yaml").contains("judge_target"));
+    assert!(!cx.read(".github/workflows/agentv.yml").contains("secrets."));
+    cx.agentv(["eval"]).run().success().stdout_has("Status: 3 pass, 0 fail");
+}
+
+#[test]
+fn what_is_there_stays() {
+    let cx = context();
+    cx.write("targets.yaml", "targets: []\n");
+    cx.write(".env.example", "MINE=\n");
+    cx.write(".gitignore", "/dist");
+    cx.write("evals/mine.yaml", "evalcases: []\n");
+    let ran = cx.agentv(["init", "--yes"]).env("PATH", "/nowhere").run();
+    ran.success()
+        .stdout_has("kept      targets.yaml  (it was there already)")
+        .stdout_has("kept      .env.example  (it was there already)")
+        .stdout_has("extended  .gitignore  (5 lines)")
+        .stdout_lacks("help-desk");
+    assert_eq!(cx.read("targets.yaml"), "targets: []\n");
+    assert_eq!(cx.read(".env.example"), "MINE=\n");
+    assert!(cx.read(".gitignore").starts_with("/dist\n.agentv/results/\n"));
+    assert!(!cx.path(".agentv/targets.yaml").exists());
+    // A second time there is nothing left to do.
+    let ran = cx.agentv(["init", "--yes"]).env("PATH", "/nowhere").run();
+    ran.success().stdout_lacks("wrote").stdout_lacks("extended");
+}
+
+#[test]
+fn a_file_is_replaced_only_by_a_yes() {
+    let cx = context();
+    cx.write(".env.example", "MINE=\n");
+    let answer = |key: &str| {
+        let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").at_terminal();
+        terminal.wait_for("Write a GitHub workflow");
+        terminal.send("n");
+        terminal.wait_for("`.env.example` is there already. Replace it?");
+        terminal.send(key);
+        terminal.finish()
+    };
+    let done = answer("n");
+    assert!(done.screen.contains("kept      .env.example"), "{}", done.screen);
+    assert_eq!(cx.read(".env.example"), "MINE=\n");
+    assert!(!cx.path(".github").exists());
+
+    // Now there are suites, too, so there is one question more.
+    let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").at_terminal();
+    terminal.wait_for("There are suites here already.");
+    terminal.send("n");
+    terminal.wait_for("Write a GitHub workflow");
+    terminal.send("n");
+    terminal.wait_for("`.env.example` is there already. Replace it?");
+    terminal.send("y");
+    assert!(terminal.finish().screen.contains("replaced  .env.example"));
+    assert!(cx.read(".env.example").contains("# OPENAI_API_KEY="));
+}
+
+#[test]
+fn ctrl_c_writes_nothing_and_gives_the_cursor_back() {
+    let cx = context();
+    let path = with_claude(&cx);
+    let mut terminal = cx.agentv(["init", "shop"]).env("PATH", &path).at_terminal();
+    terminal.wait_for("Which of them become targets?");
+    terminal.wait_for("claude-code");
+    terminal.send(CTRL_C);
+    let done = terminal.finish();
+    assert_eq!(done.code, 130, "{}", done.screen);
+    assert!(done.screen.contains("interrupted; nothing was written"), "{}", done.screen);
+    assert!(done.shows_cursor);
+    assert!(!cx.path("shop").exists());
+}
+
+#[test]
+fn with_nobody_to_answer_it_says_so() {
+    let cx = context();
+    let help = "use `agentv init --yes`, which asks nothing";
+    cx.agentv(["init"]).run().code(2).stderr_has(help);
+    let done = cx.agentv(["init"]).env("CI", "true").at_terminal().finish();
+    assert_eq!(done.code, 2);
+    assert!(done.screen.contains(help), "{}", done.screen);
+    assert!(!cx.path(".agentv").exists());
+}
+
+#[test]
+fn eval_finds_suites_and_nothing_else() {
+    let cx = crate::mocked(&[]);
+    let suite = agentv_test_support::cases(&["a"]);
+    cx.write("evals/one.yaml", &suite);
+    cx.write("deep/two.eval.yaml", &suite);
+    cx.write("evals/data.jsonl", "{\"id\": \"line\", \"criteria\": \"x\", \"input\": \"y\", \"evaluators\": [{\"name\": \"c\", \"type\": \"contains\", \"value\": \"ok\"}]}\n");
+    cx.write("evals/data.yaml", "description: beside the dataset\n");
+    cx.write("evals/compose.yaml", "services: {}\n");
+    cx.write("evals/old/three.yaml", &suite);
+    cx.write(".gitignore", "old/\n");
+    let ran = cx.agentv(["eval", "--out", "out.jsonl"]).run();
+    ran.success()
+        .stdout_has("Found 3 suites: deep/two.eval.yaml, evals/data.jsonl, evals/one.yaml\n")
+        .stdout_has("Left out 1 file without cases: evals/compose.yaml\n");
+    assert_eq!(ran.records().len(), 3);
+    // From inside of `evals`, too.
+    let ran = cx.agentv(["eval", "--out", "out.jsonl"]).cwd("evals").run();
+    ran.success().stdout_has("Found 2 suites: data.jsonl, one.yaml\n");
+}
+
+#[test]
+fn without_suites_eval_names_init() {
+    let cx = context();
+    cx.agentv(["eval"])
+        .run()
+        .code(2)
+        .stderr_has("No eval paths provided, and there are no suites here")
+        .stderr_has("run `agentv init` for a first one");
+}

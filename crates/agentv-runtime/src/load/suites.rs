@@ -1,0 +1,178 @@
+//! The suites of a directory, for those who name no file: what lies in `evals/`, and what is called `*.eval.*`.
+
+use super::discover::{TARGETS_FILES, is_eval_file};
+use super::scope::CASES;
+use super::suite::is_jsonl;
+use ignore::WalkBuilder;
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// The directory whose files are suites, wherever it is.
+const SUITES_DIR: &str = "evals";
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct FoundSuites {
+    /// In order.
+    pub suites: Vec<PathBuf>,
+    /// Files in `evals/` that could have been suites by their name, but have no cases.
+    pub others: Vec<PathBuf>,
+}
+
+/// Looks through a directory. What Git ignores is no suite, nor is anything hidden, in `node_modules`, a targets file, a
+/// configuration, or what stands beside a dataset.
+pub fn suites_below(dir: &Path, repo_root: &Path) -> FoundSuites {
+    let starts_in_suites = dir.strip_prefix(repo_root).is_ok_and(is_in_suites_dir);
+    let mut found = FoundSuites::default();
+    let walk = WalkBuilder::new(dir)
+        .require_git(false)
+        .filter_entry(|entry| entry.file_name() != "node_modules")
+        .sort_by_file_path(Path::cmp)
+        .build();
+    // A directory that cannot be read hides its files, not its neighbours.
+    for entry in walk.flatten() {
+        let path = entry.path();
+        if !path.is_file() || !is_eval_file(path) || is_of_another_kind(path) {
+            continue;
+        }
+        let folder = path.parent().and_then(|parent| parent.strip_prefix(dir).ok());
+        if is_named_so(path) {
+            found.suites.push(path.to_owned());
+        } else if starts_in_suites || folder.is_some_and(is_in_suites_dir) {
+            let list = if has_cases(path) { &mut found.suites } else { &mut found.others };
+            list.push(path.to_owned());
+        }
+    }
+    found
+}
+
+fn is_in_suites_dir(folder: &Path) -> bool {
+    folder.components().any(|part| part.as_os_str() == SUITES_DIR)
+}
+
+/// `support.eval.yaml`
+fn is_named_so(path: &Path) -> bool {
+    let stem = path.file_stem().map(Path::new);
+    stem.and_then(Path::extension).is_some_and(|inner| inner == "eval")
+}
+
+/// By its name or its neighbour.
+fn is_of_another_kind(path: &Path) -> bool {
+    let targets = TARGETS_FILES.iter().filter_map(|name| Path::new(name).file_name());
+    let mut others = targets.chain([".agentv.yaml"].map(OsStr::new));
+    others.any(|name| path.file_name() == Some(name)) || is_beside_dataset(path)
+}
+
+/// Whether it says what the cases of a dataset have in common.
+pub(super) fn is_beside_dataset(path: &Path) -> bool {
+    !is_jsonl(path) && path.with_extension("jsonl").is_file()
+}
+
+/// Whether somebody meant it to be a suite. A broken file is one, too: better to complain about it than to pass it over.
+fn has_cases(path: &Path) -> bool {
+    let looked = if is_jsonl(path) { first_line_is_case(path) } else { has_key_of_cases(path) };
+    looked.unwrap_or(true)
+}
+
+fn first_line_is_case(path: &Path) -> io::Result<bool> {
+    for line in BufReader::new(File::open(path)?).lines() {
+        let line = line?;
+        if !line.trim().is_empty() {
+            let case: Result<Value, _> = serde_json::from_str(&line);
+            return Ok(case.map_or(true, |case| case.get("id").is_some()));
+        }
+    }
+    Ok(false)
+}
+
+/// A look at the beginnings of lines, since a large file is parsed soon enough.
+fn has_key_of_cases(path: &Path) -> io::Result<bool> {
+    for line in BufReader::new(File::open(path)?).lines() {
+        let line = line?;
+        let start = line.trim_start_matches(['{', '"', '\'', '\u{feff}', ' ']);
+        let is_nested = line.starts_with(' ');
+        let is_key = |key: &&str| {
+            start.strip_prefix(*key).is_some_and(|rest| {
+                rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':')
+            })
+        };
+        if !is_nested && CASES.iter().any(is_key) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], from: &str, suites: &[&str], others: &[&str]) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let start = dir.path().join(from);
+        let found = suites_below(&start, dir.path());
+        let shown = |paths: Vec<PathBuf>| -> Vec<String> {
+            let paths = paths.into_iter();
+            paths.map(|path| path.strip_prefix(&start).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(shown(found.suites), suites);
+        assert_eq!(shown(found.others), others);
+    }
+
+    const SUITE: &str = "description: x\nevalcases:\n  - id: a\n";
+
+    #[test]
+    fn suites_are_in_evals_or_called_so() {
+        let files = [
+            ("evals/a.yaml", SUITE),
+            ("evals/deep/b.yml", "tests: []\n"),
+            ("evals/c.jsonl", "\n{\"id\": \"a\"}\n"),
+            ("elsewhere/d.eval.yaml", ""),
+            ("elsewhere/e.yaml", SUITE),
+            ("evals/notes.md", ""),
+        ];
+        let suites = ["elsewhere/d.eval.yaml", "evals/a.yaml", "evals/c.jsonl", "evals/deep/b.yml"];
+        check(&files, "", &suites, &[]);
+        check(&files, "evals", &["a.yaml", "c.jsonl", "deep/b.yml"], &[]);
+        check(&files, "evals/deep", &["b.yml"], &[]);
+    }
+
+    #[test]
+    fn what_is_no_suite_is_left_out() {
+        let files = [
+            ("evals/targets.yaml", "targets: []\n"),
+            ("evals/agentv.config.yaml", "targets: []\n"),
+            ("evals/.agentv.yaml", ""),
+            ("evals/.agentv/targets.yaml", ""),
+            ("evals/data.jsonl", "{\"id\": \"a\"}\n"),
+            ("evals/data.yaml", "execution: {}\n"),
+            ("evals/node_modules/x/y.eval.yaml", SUITE),
+            ("evals/old/z.yaml", SUITE),
+            (".gitignore", "old/\n"),
+        ];
+        check(&files, "", &["evals/data.jsonl"], &[]);
+    }
+
+    #[test]
+    fn a_file_without_cases_is_told_and_a_broken_one_is_a_suite() {
+        let files = [
+            ("evals/compose.yaml", "services:\n  tests: {}\n"),
+            ("evals/results.jsonl", "{\"eval_id\": \"a\"}\n"),
+            ("evals/broken.jsonl", "{\"id\"\n"),
+            ("evals/torn.yaml", "evalcases:\n  - id: [\n"),
+            ("evals/quoted.yaml", "{\"evalcases\": []}\n"),
+        ];
+        let suites = ["evals/broken.jsonl", "evals/quoted.yaml", "evals/torn.yaml"];
+        check(&files, "", &suites, &["evals/compose.yaml", "evals/results.jsonl"]);
+    }
+}

@@ -1,0 +1,47 @@
+//! What targets need of the machine, and what a first target of a kind looks like.
+
+use crate::http::Url;
+
+/// Something outside of AgentV that a target cannot do without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Need {
+    /// A program, by its name or path, that answers to `--version`; and the key of the target that names another.
+    Program { program: String, key: &'static str },
+    /// A command of the user's, of which nothing is known but its first word.
+    Command(String),
+    /// A server that is asked.
+    Server(Url),
+    /// What only the provider itself can tell, when it prepares for its first call: a health check, a file.
+    Readiness,
+}
+
+/// What `agentv init` writes for a provider, where all that it needs is there.
+#[derive(Debug, Clone, Copy)]
+pub struct Starter {
+    /// What the target is called.
+    pub name: &'static str,
+    /// A program that must be found.
+    pub program: Option<&'static str>,
+    /// Variables that must be set. Nobody looks at what they hold.
+    pub variables: &'static [&'static str],
+    /// Its keys besides `name` and `provider`, as lines of YAML.
+    pub keys: &'static [&'static str],
+    /// Whether it can grade the answers of others.
+    pub is_judge: bool,
+}
+
+impl Starter {
+    /// A program that is asked as it is.
+    pub const fn program(name: &'static str, program: &'static str) -> Self {
+        Self { name, program: Some(program), variables: &[], keys: &[], is_judge: false }
+    }
+
+    /// A model that is known by its key.
+    pub const fn model(
+        name: &'static str,
+        variables: &'static [&'static str],
+        keys: &'static [&'static str],
+    ) -> Self {
+        Self { name, program: None, variables, keys, is_judge: true }
+    }
+}
