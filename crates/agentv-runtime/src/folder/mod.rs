@@ -9,6 +9,7 @@
 //! logs/           for what programs have to say
 //! ```
 
+mod answers;
 mod facts;
 mod journal;
 mod link;
@@ -16,6 +17,7 @@ mod lock;
 mod past;
 mod runs;
 
+pub use answers::{Answers, RecordedCase};
 pub use facts::{git_head, host, sha256};
 pub use journal::{Journal, KeptAnswer, Sum};
 pub use link::{Link, link};
