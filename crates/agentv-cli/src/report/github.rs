@@ -1,8 +1,8 @@
 //! What GitHub Actions shows of a run: a page in the job's summary, and remarks at the lines of cases.
 
-use super::Head;
 use super::markdown::Markdown;
 use super::source::Entry;
+use super::{Head, one_line};
 use crate::settings::GithubActions;
 use crate::terminal;
 use agentv_wire::{ReportSummary, Standing};
@@ -11,6 +11,9 @@ use std::io::{self, Write as _};
 
 /// GitHub shows no more remarks of one kind per step.
 const SHOWN: usize = 10;
+
+/// How much is said of one case.
+const REMARK: usize = 160;
 
 /// Gathers what GitHub is told.
 #[derive(Debug, Default)]
@@ -35,7 +38,7 @@ impl Github {
             (Standing::Pass, Some((name, failure))) => (
                 &mut self.warnings,
                 "warning",
-                format!("{name} could not grade: {}", failure.message),
+                format!("{name} could not grade: {}", one_line(&failure.message, REMARK)),
             ),
             (Standing::Pass, None) => return,
         };
