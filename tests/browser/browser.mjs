@@ -12,11 +12,18 @@ const run = promisify(execFile);
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.resolve(here, "../..");
 
-// Debian's, or the one that is named.
-const CHROMIUM = process.env.AGENTV_TEST_CHROMIUM ?? "/usr/bin/chromium";
+// The one that is named, else Debian's, else another that is there.
+function chromiumPath() {
+  const named = process.env.AGENTV_TEST_CHROMIUM;
+  const folders = (process.env.PATH ?? "").split(path.delimiter);
+  const known = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) => folders.map((folder) => path.join(folder, name)));
+  const found = named ?? known.find((file) => existsSync(file));
+  if (!found) throw new Error("there is no Chromium: install it, or name one in AGENTV_TEST_CHROMIUM");
+  return found;
+}
 
 function program() {
-  const target = process.env.CARGO_TARGET_DIR ?? path.join(root, "target");
+  const target = path.resolve(root, process.env.CARGO_TARGET_DIR ?? "target");
   const given = process.env.AGENTV_TEST_BINARY ?? path.join(target, "debug/agentv");
   if (!existsSync(given)) throw new Error(`${given} is not there: build it with \`cargo build\`, or name it in AGENTV_TEST_BINARY`);
   return given;
@@ -24,7 +31,7 @@ function program() {
 
 export async function launch() {
   // As root, as in many containers, Chromium has no sandbox to offer.
-  return chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
+  return chromium.launch({ executablePath: chromiumPath(), args: process.getuid?.() === 0 ? ["--no-sandbox"] : [] });
 }
 
 // A directory of its own, and how to run the program there.

@@ -130,6 +130,26 @@ mod tests {
         assert_eq!(money(0.000_012), "$0.000012");
     }
 
+    /// The page has formats of its own, in JavaScript. A test there reads the same table.
+    #[test]
+    fn the_page_writes_numbers_as_we_do() {
+        let table = include_str!("../../../tests/browser/figures.json");
+        let table: serde_json::Value = serde_json::from_str(table).unwrap();
+        let writers: [(&str, fn(f64) -> String); 5] = [
+            ("score", score),
+            ("percent", percent),
+            ("millis", millis),
+            ("money", money),
+            ("tokens", tokens),
+        ];
+        assert_eq!(table.as_object().unwrap().len(), writers.len());
+        for (name, write) in writers {
+            for example in table[name].as_array().unwrap() {
+                assert_eq!(write(example[0].as_f64().unwrap()), example[1], "{name}: {example}");
+            }
+        }
+    }
+
     #[test]
     fn amounts_are_short() {
         assert_eq!(amount(999), "999");

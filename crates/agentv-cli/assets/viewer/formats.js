@@ -2,10 +2,10 @@
 
 // A number with so many digits behind the point. Ties go to the even digit, as they do in Rust.
 export function fixed(value, digits) {
-  const scaled = Math.abs(value) * 10 ** digits;
-  const below = Math.floor(scaled);
-  const isTie = scaled - below === 0.5 && below % 2 === 0;
-  const text = isTie ? (below / 10 ** digits).toFixed(digits) : Math.abs(value).toFixed(digits);
+  const exact = Math.abs(value).toFixed(digits + 60);
+  const cut = exact.slice(0, exact.length - 60);
+  const isTie = /^50*$/.test(exact.slice(-60)) && /[02468]\.?$/.test(cut);
+  const text = isTie ? cut.replace(/\.$/, "") : Math.abs(value).toFixed(digits);
   return value < 0 && Number(text) !== 0 ? `-${text}` : text;
 }
 

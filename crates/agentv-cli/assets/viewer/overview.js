@@ -74,11 +74,11 @@ function histogram(bins) {
     const height = number === 0 ? 1.5 : Math.max(4, (number / most) * 78);
     const label = `${count(number, "case", "cases")} with a score from ${bin / 10} to ${(bin + 1) / 10}`;
     const kind = bin === 9 ? "pass" : bin >= 6 ? "middle" : "fail";
-    const bar = svg("g", { class: "bar", tabindex: number === 0 ? undefined : 0, role: number === 0 ? undefined : "button", "aria-label": number === 0 ? undefined : label },
+    const bar = svg("g", { class: "bar", tabindex: number === 0 ? undefined : 0, role: number === 0 ? undefined : "button" },
       svg("title", {}, label),
       svg("rect", { class: "reach", x: bin * 32, y: 0, width: 32, height: 92 }),
       svg("rect", { class: number === 0 ? "none" : kind, x: bin * 32 + 3, y: 92 - height, width: 26, height, rx: 3 }),
-      number > 0 && svg("text", { x: bin * 32 + 16, y: 86 - height, class: "bar-number" }, String(number)));
+      number > 0 && svg("text", { x: bin * 32 + 16, y: 86 - height, class: "bar-number", "aria-hidden": "true" }, String(number)));
     const choose = () => change({ bin: state.bin === String(bin) ? "" : String(bin) });
     if (number > 0) {
       bar.addEventListener("click", choose);
