@@ -36,7 +36,7 @@ function close(place) {
 }
 
 function open(place, group, before) {
-  const trial = group.rows.find((row) => String(report.columns.trial[row]) === state.trial) ?? group.rows[0];
+  const trial = group.rows.find((row) => String(report.columns.trial[row]) === state.trial) ?? group.rows.find((row) => report.columns.standing[row] !== 0) ?? group.rows[0];
   const content = detail(trial);
   place.replaceChildren(head(group, trial, content), body(group, trial, content));
   if (place.hidden) earlier.scroll = scrollY;

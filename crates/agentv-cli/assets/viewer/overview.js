@@ -20,36 +20,36 @@ export function titleOf() {
 }
 
 function verdictCard(summary) {
-  const { records, passed, failed, errors } = summary;
-  const isGood = records > 0 && passed === records;
-  const words = records === 0 ? "No results" : isGood ? "All passed" : `${count(records - passed, "case", "cases")} did not pass`;
-  const flaky = groups.filter((group) => group.standing === 3).length;
+  const { records } = summary;
+  const [passed, failed, errors, flaky] = [0, 1, 2, 3].map((standing) => groups.filter((group) => group.standing === standing).length);
+  const isGood = records > 0 && passed === groups.length;
+  const words = records === 0 ? "No results" : isGood ? "All passed" : `${count(groups.length - passed, "case", "cases")} did not pass`;
   const missing = (summary.planned ?? records) - records;
   return el("article", { class: "card verdict" },
-    ring(records === 0 ? 0 : passed / records, isGood),
+    ring(records === 0 ? 0 : summary.passed / records, isGood, records > groups.length ? "% of trials" : "% passed"),
     el("div", { class: "verdict-words" },
       el("h2", { class: isGood ? "pass" : "fail" }, words),
       el("div", { class: "split", "aria-hidden": "true" },
-        share(passed, records, "pass"), share(failed, records, "fail"), share(errors, records, "error")),
+        share(passed, "pass"), share(flaky, "flaky"), share(failed, "fail"), share(errors, "error")),
       el("ul", { class: "legend" },
         legend("pass", passed, "passed"), legend("fail", failed, "failed"), legend("error", errors, errors === 1 ? "error" : "errors"),
         flaky > 0 && legend("flaky", flaky, "flaky"),
         missing > 0 && el("li", { class: "muted" }, `${missing} not run`))));
 }
 
-function ring(share, isGood) {
+function ring(share, isGood, unit) {
   const around = 2 * Math.PI * 42;
   return svg("svg", { class: "ring", viewBox: "0 0 100 100", role: "img", "aria-label": `Pass rate ${percent(share)}` },
     svg("circle", { class: "track", cx: 50, cy: 50, r: 42 }),
     svg("circle", { class: isGood ? "arc pass" : "arc fail", cx: 50, cy: 50, r: 42, "stroke-dasharray": `${share * around} ${around}`, transform: "rotate(-90 50 50)" }),
     svg("text", { x: 50, y: 47, class: "ring-value" }, percent(share).replace(/\.0 %| %/, "")),
-    svg("text", { x: 50, y: 67, class: "ring-unit" }, "% passed"));
+    svg("text", { x: 50, y: 67, class: "ring-unit" }, unit));
 }
 
-function share(number, whole, kind) {
+function share(number, kind) {
   const piece = el("i", { class: kind });
   piece.style.flexGrow = String(number);
-  piece.hidden = number === 0 || whole === 0;
+  piece.hidden = number === 0;
   return piece;
 }
 
@@ -105,9 +105,9 @@ function numbersCard(summary) {
   const grading = summary.grading_cost_usd;
   const time = summary.wall_ms ?? summary.duration_ms;
   return el("article", { class: "card numbers" },
-    number("Cost", cost === undefined ? "–" : money(cost), grading === undefined ? null : `grading ${money(grading)} more`),
-    number("Tokens", usage ? tokens(usage.input + usage.output) : "–", usage ? `${tokens(usage.input)} in, ${tokens(usage.output)} out` : null),
-    number("Time", time === undefined ? "–" : millis(time), summary.wall_ms !== undefined && summary.duration_ms !== undefined ? `answers ${millis(summary.duration_ms)}` : null),
+    (cost ?? grading) !== undefined && number("Cost", money(cost ?? 0), grading === undefined ? null : `grading ${money(grading)} more`),
+    usage && number("Tokens", tokens(usage.input + usage.output), `${tokens(usage.input)} in, ${tokens(usage.output)} out`),
+    time !== undefined && number("Time", millis(time), summary.wall_ms !== undefined && summary.duration_ms !== undefined ? `answers ${millis(summary.duration_ms)}` : null),
     number("Grading errors", String(summary.grading_errors), summary.grading_errors > 0 ? "a grader failed, not the answer" : null, summary.grading_errors > 0 ? "error" : ""));
 }
 
@@ -127,7 +127,7 @@ function targetsCard(summary) {
     hasCost && el("td", { class: "right" }, target.cost_usd === undefined ? "–" : money(target.cost_usd)),
     el("td", { class: "right" }, target.duration_ms === undefined ? "–" : millis(target.duration_ms / target.records)),
   ]);
-  return card("Targets", ["Target", "Passed", "", "Mean", "Errors", hasCost && "Cost", "Ø time"], rows);
+  return card("Targets", ["Target", "Passed", "", "Mean", "Errors", hasCost && "Cost", "Avg. time"], rows);
 }
 
 function evaluatorsCard(summary) {

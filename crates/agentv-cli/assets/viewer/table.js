@@ -10,23 +10,24 @@ const SPARE = 8;
 const URGENCY = [3, 1, 0, 2];
 
 const COLUMNS = [
-  { key: "standing", title: "", name: "Standing", value: (group) => URGENCY[group.standing], isUp: true },
-  { key: "id", title: "Case", value: (group) => group.id, isUp: true },
-  { key: "target", title: "Target", value: (group) => group.target, isUp: true },
-  { key: "score", title: "Score", value: (group) => shownScore(group), isUp: true },
-  { key: "duration", title: "Time", value: (group) => group.duration },
-  { key: "tokens", title: "Tokens", value: (group) => group.tokens },
-  { key: "cost", title: "Cost", value: (group) => group.cost },
+  { key: "standing", width: "34px", title: "", name: "Standing", value: (group) => URGENCY[group.standing], isUp: true },
+  { key: "id", width: "minmax(0, 1fr)", title: "Case", value: (group) => group.id, isUp: true },
+  { key: "target", width: "minmax(90px, 160px)", title: "Target", value: (group) => group.target, isUp: true },
+  { key: "score", width: "132px", title: "Score", value: (group) => shownScore(group), isUp: true },
+  { key: "duration", width: "84px", title: "Time", value: (group) => group.duration },
+  { key: "tokens", width: "72px", title: "Tokens", value: (group) => group.tokens },
+  { key: "cost", width: "84px", title: "Cost", value: (group) => group.cost },
 ];
 
 const view = { list: groups, active: -1, rows: null, grid: null, empty: null, tally: null, search: null, controls: {}, heads: new Map() };
 
 export function showTable(place) {
   view.rows = el("div", { role: "rowgroup", class: "rows" });
-  const hasTargets = report.names.target.length > 1;
-  view.grid = el("div", { role: "grid", class: `grid ${hasTargets ? "" : "one-target"}`, tabindex: 0, "aria-label": "Cases", onkeydown: gridKey },
+  view.grid = el("div", { role: "grid", class: `grid ${unused().map((key) => `no-${key}`).join(" ")}`, tabindex: 0, "aria-label": "Cases", onkeydown: gridKey },
     el("div", { role: "rowgroup", class: "head" }, el("div", { role: "row", class: "row" }, COLUMNS.map(headCell))), view.rows);
   view.empty = el("p", { class: "notice", hidden: true }, "No case is like this. ", el("button", { type: "button", class: "link", onclick: clearFilters }, "Show all"));
+  const used = COLUMNS.filter(({ key }) => !unused().includes(key));
+  view.grid.style.setProperty("--wide", used.map(({ width }) => width).join(" "));
   place.replaceChildren(toolbar(), view.grid, view.empty);
   addEventListener("scroll", later, { passive: true });
   addEventListener("resize", later, { passive: true });
@@ -35,6 +36,13 @@ export function showTable(place) {
     else if (before.case !== state.case) draw();
   });
   refresh();
+}
+
+// Columns that would say nothing.
+function unused() {
+  const isKnown = (key) => groups.some((group) => group[key] !== null);
+  const empty = ["duration", "tokens", "cost"].filter((key) => !isKnown(key));
+  return report.names.target.length > 1 ? empty : ["target", ...empty];
 }
 
 const FILTERS = ["q", "status", "target", "tag", "evaluator", "bin", "sort", "dir"];
@@ -176,6 +184,7 @@ function makeRow(group, at) {
     cell("standing", sign(group.standing)),
     cell("id",
       el("span", { class: "first" }, el("b", {}, group.id), group.rows.length > 1 && el("span", { class: "chip" }, `${group.passed}/${group.rows.length} trials`),
+        report.names.target.length > 1 && el("span", { class: "chip of-target" }, group.target),
         group.tags.map((tag) => el("span", { class: "chip tag" }, tag))),
       group.why && el("span", { class: "why" }, group.why)),
     cell("target", group.target),
