@@ -6,12 +6,13 @@ import { launch, open, sampleReport, workplace } from "./browser.mjs";
 
 const folder = process.argv[2] ?? path.join(path.dirname(fileURLToPath(import.meta.url)), "../../docs/images");
 
+const WIDE = { width: 1320, height: 820 };
 const PICTURES = [
-  { name: "report-overview", hash: "", colorScheme: "light", viewport: { width: 1320, height: 820 } },
-  { name: "report-overview-dark", hash: "", colorScheme: "dark", viewport: { width: 1320, height: 820 } },
-  { name: "report-case", open: "refund-window", colorScheme: "light", viewport: { width: 1320, height: 820 } },
-  { name: "report-case-dark", open: "fix-the-price", target: "hasty", colorScheme: "dark", viewport: { width: 1320, height: 820 } },
-  { name: "report-narrow", hash: "", colorScheme: "light", viewport: { width: 420, height: 860 } },
+  { name: "report", colorScheme: "light", viewport: WIDE },
+  { name: "report-dark", colorScheme: "dark", viewport: WIDE },
+  { name: "report-case", open: ["careful", "refund-window"], scrollTo: "What it did", colorScheme: "light", viewport: WIDE },
+  { name: "report-diff", open: ["hasty", "fix-the-price"], scrollTo: "What it did", colorScheme: "dark", viewport: WIDE },
+  { name: "report-narrow", open: ["careful", "refund-window"], colorScheme: "light", viewport: { width: 420, height: 820 } },
 ];
 
 const place = await workplace();
@@ -22,9 +23,11 @@ try {
   for (const picture of PICTURES) {
     const { page } = await open(browser, url, picture);
     if (picture.open) {
-      if (picture.target) await page.getByLabel("Any target").selectOption(picture.target);
-      await page.getByRole("row").filter({ hasText: picture.open }).first().click();
+      const [target, id] = picture.open;
+      await page.getByLabel("Any target").selectOption(target);
+      await page.getByRole("row").filter({ hasText: id }).first().click();
     }
+    if (picture.scrollTo) await page.getByRole("heading", { name: picture.scrollTo }).evaluate((heading) => heading.scrollIntoView());
     await page.screenshot({ path: path.join(folder, `${picture.name}.png`) });
     await page.close();
   }

@@ -1,6 +1,7 @@
 //! A record as far as reports need it. Everything but the id and the score may be absent, as in results of 2.x.
 
 use super::one_line;
+use crate::figures::score;
 use agentv_core::Score;
 use agentv_wire::{
     EvaluatorFailure, ExecutionMetrics, ReportCase, ReportGrade, Standing, Status, TraceSummary,
@@ -89,7 +90,14 @@ impl Record {
         };
         let why = self.error.clone().or_else(grading);
         let why = why.or_else(|| self.misses.first().cloned()).or_else(|| self.reasoning.clone());
+        let why = why.or_else(|| {
+            self.lowest().map(|grade| format!("{} scored {}", grade.name, score(grade.score)))
+        });
         why.map(|why| one_line(&why, WHY)).filter(|why| !why.is_empty())
+    }
+
+    fn lowest(&self) -> Option<&Grade> {
+        self.grades().iter().min_by(|one, other| one.score.total_cmp(&other.score))
     }
 
     pub(super) fn tool_calls(&self) -> Option<usize> {
