@@ -130,12 +130,14 @@ mod tests {
         assert_eq!(money(0.000_012), "$0.000012");
     }
 
+    type Writer = fn(f64) -> String;
+
     /// The page has formats of its own, in JavaScript. A test there reads the same table.
     #[test]
     fn the_page_writes_numbers_as_we_do() {
         let table = include_str!("../../../tests/browser/figures.json");
         let table: serde_json::Value = serde_json::from_str(table).unwrap();
-        let writers: [(&str, fn(f64) -> String); 5] = [
+        let writers: [(&str, Writer); 5] = [
             ("score", score),
             ("percent", percent),
             ("millis", millis),

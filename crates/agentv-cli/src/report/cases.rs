@@ -44,36 +44,31 @@ pub(super) struct Expected {
 }
 
 impl CaseBook {
-    /// Reads as much as is asked for. A file that cannot be read any more has nothing to say.
-    pub(super) fn read(
-        evals: &[PathBuf],
-        working_dir: &Path,
-        knowledge: Knowledge,
-        loader: &Loader,
-    ) -> Self {
-        let mut book = Self { working_dir: working_dir.to_owned(), ..Self::default() };
-        if knowledge == Knowledge::Record {
-            return book;
-        }
-        for path in evals {
-            book.add(path, knowledge, loader);
-        }
-        book
+    /// Knows where cases are that are told by their places in files. Files are named from `working_dir`.
+    pub(super) fn with_places(evals: &[PathBuf], working_dir: &Path) -> Self {
+        let file = |path: &PathBuf| CaseFile {
+            path: path.clone(),
+            lines: case_lines(path),
+            expected: HashMap::new(),
+        };
+        let files = evals.iter().map(file).collect();
+        Self { working_dir: working_dir.to_owned(), files, by_id: HashMap::new() }
     }
 
-    fn add(&mut self, path: &Path, knowledge: Knowledge, loader: &Loader) {
-        let place = self.files.len();
-        let mut expected = HashMap::new();
-        let suite = loader.suite(path).0;
-        let cases = suite.iter().filter_map(|suite| suite.cases.open().ok()).flatten();
-        for case in cases.flatten() {
-            let same = self.by_id.entry(case.id.as_str().to_owned());
-            same.and_modify(|known| *known = None).or_insert(Some((place, case.ordinal)));
-            if knowledge == Knowledge::All {
-                expected.insert(case.ordinal, Expected::of(&case));
+    /// Reads the cases themselves, too: their ids, and with `All` what was expected. A file that cannot be read any more
+    /// has nothing to say.
+    pub(super) fn read_cases(&mut self, knowledge: Knowledge, loader: &Loader) {
+        for (place, file) in self.files.iter_mut().enumerate() {
+            let suite = loader.suite(&file.path).0;
+            let cases = suite.iter().filter_map(|suite| suite.cases.open().ok()).flatten();
+            for case in cases.flatten() {
+                let same = self.by_id.entry(case.id.as_str().to_owned());
+                same.and_modify(|known| *known = None).or_insert(Some((place, case.ordinal)));
+                if knowledge == Knowledge::All {
+                    file.expected.insert(case.ordinal, Expected::of(&case));
+                }
             }
         }
-        self.files.push(CaseFile { path: path.to_owned(), lines: case_lines(path), expected });
     }
 
     pub(super) fn place(&self, record: &Record, known: Option<&RecordedCase>) -> Option<Place> {

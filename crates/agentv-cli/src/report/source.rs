@@ -114,11 +114,23 @@ impl Source {
         Ok(Entries {
             reader,
             answers: answers.map_err(unreadable)?,
-            cases: CaseBook::read(&self.evals, &self.working_dir, knowledge, &self.loader),
+            cases: self.cases(knowledge),
             repo_root: self.repo_root.clone(),
             record: None,
             index: 0,
         })
+    }
+
+    fn cases(&self, knowledge: Knowledge) -> CaseBook {
+        if knowledge == Knowledge::Record {
+            return CaseBook::default();
+        }
+        let mut cases = CaseBook::with_places(&self.evals, &self.working_dir);
+        // The journal of a run says where its cases are.
+        if knowledge == Knowledge::All || self.folder.is_none() {
+            cases.read_cases(knowledge, &self.loader);
+        }
+        cases
     }
 }
 

@@ -4,17 +4,24 @@ use super::scope::CASES;
 use super::suite::is_jsonl;
 use super::yaml;
 use crate::config::{Node, Notes};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// The line of each case, from 1, by the case's place in the file. What cannot be read has none.
 pub fn case_lines(path: &Path) -> Vec<usize> {
-    let Ok(text) = std::fs::read_to_string(path) else { return Vec::new() };
-    if is_jsonl(path) { lines_of_jsonl(&text) } else { lines_of_yaml(&text) }
+    if is_jsonl(path) {
+        return File::open(path)
+            .map(|file| lines_of_jsonl(BufReader::new(file)))
+            .unwrap_or_default();
+    }
+    std::fs::read_to_string(path).map(|text| lines_of_yaml(&text)).unwrap_or_default()
 }
 
-fn lines_of_jsonl(text: &str) -> Vec<usize> {
-    let numbered = (1..).zip(text.lines());
-    numbered.filter(|(_, line)| !line.trim().is_empty()).map(|(number, _)| number).collect()
+/// A dataset may be large, so it is only passed by.
+fn lines_of_jsonl(file: impl BufRead) -> Vec<usize> {
+    let numbered = (1..).zip(file.split(b'\n').map_while(Result::ok));
+    numbered.filter(|(_, line)| !line.trim_ascii().is_empty()).map(|(number, _)| number).collect()
 }
 
 fn lines_of_yaml(text: &str) -> Vec<usize> {
@@ -39,6 +46,6 @@ mod tests {
 
     #[test]
     fn blank_lines_of_jsonl_are_no_cases() {
-        assert_eq!(lines_of_jsonl("{}\n\n  \n{}\n"), [1, 4]);
+        assert_eq!(lines_of_jsonl(&b"{}\n\n  \n{}\n"[..]), [1, 4]);
     }
 }
