@@ -81,7 +81,7 @@ export async function open(browser, url, options = {}) {
   });
   await page.goto(url);
   await page.waitForSelector("html[data-ready]", { timeout: 10000 }).catch((error) => {
-    throw new Error(`the page did not start: ${seen.errors.join("; ")}`, { cause: error });
+    throw new Error(`the page did not start: ${seen.errors.slice(0, 3).join("; ")}`, { cause: error });
   });
   return { page, seen };
 }
