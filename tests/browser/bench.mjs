@@ -38,10 +38,16 @@ try {
 const version = browser.version();
 const limits = { load: 1000, filter: 100, worst: 100, sort: 100, open: 100 };
 const names = {
-  load: "from the start to the table on the screen", filter: "filter: a letter typed, the rows on the screen", worst: "the slowest of those",
-  sort: "sort by another column", open: "open a case",
+  load: "from the start to the table on the screen",
+  filter: "filter: a letter typed, the rows on the screen",
+  worst: "the slowest of those",
+  sort: "sort by another column",
+  open: "open a case",
 };
-const rows = Object.entries(figures).map(([key, times]) => `| ${names[key]} | ${median(times).toFixed(0)} ms | ${limits[key]} ms | ${median(times) <= limits[key] ? "ok" : "**over**"} |`);
+const rows = Object.entries(figures).map(
+  ([key, times]) =>
+    `| ${names[key]} | ${median(times).toFixed(0)} ms | ${limits[key]} ms | ${median(times) <= limits[key] ? "ok" : "**over**"} |`,
+);
 const section = `${SECTION}
 Made by \`node tests/browser/bench.mjs --write\`: ${RECORDS} records with three evaluators each, a page of
 ${(size / 1e6).toFixed(1)} MB, in Chromium ${version} without a screen, medians of ${ROUNDS} visits.

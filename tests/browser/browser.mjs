@@ -16,7 +16,9 @@ const root = path.resolve(here, "../..");
 function chromiumPath() {
   const named = process.env.AGENTV_TEST_CHROMIUM;
   const folders = (process.env.PATH ?? "").split(path.delimiter);
-  const known = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) => folders.map((folder) => path.join(folder, name)));
+  const known = ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
+    folders.map((folder) => path.join(folder, name)),
+  );
   const found = named ?? known.find((file) => existsSync(file));
   if (!found) throw new Error("there is no Chromium: install it, or name one in AGENTV_TEST_CHROMIUM");
   return found;
@@ -25,7 +27,8 @@ function chromiumPath() {
 function program() {
   const target = path.resolve(root, process.env.CARGO_TARGET_DIR ?? "target");
   const given = process.env.AGENTV_TEST_BINARY ?? path.join(target, "debug/agentv");
-  if (!existsSync(given)) throw new Error(`${given} is not there: build it with \`cargo build\`, or name it in AGENTV_TEST_BINARY`);
+  if (!existsSync(given))
+    throw new Error(`${given} is not there: build it with \`cargo build\`, or name it in AGENTV_TEST_BINARY`);
   return given;
 }
 
@@ -49,9 +52,19 @@ export async function workplace() {
 
 // A report of these records. Each needs no more than an id.
 export async function reportOf(place, records, name = "results") {
-  const whole = records.map((record) => JSON.stringify({
-    timestamp: "2026-01-01T00:00:00.000Z", dataset: "suite", score: 1, status: "pass", hits: [], misses: [], candidate_answer: "ok", target: "default", ...record,
-  }));
+  const whole = records.map((record) =>
+    JSON.stringify({
+      timestamp: "2026-01-01T00:00:00.000Z",
+      dataset: "suite",
+      score: 1,
+      status: "pass",
+      hits: [],
+      misses: [],
+      candidate_answer: "ok",
+      target: "default",
+      ...record,
+    }),
+  );
   await place.write(`${name}.jsonl`, `${whole.join("\n")}\n`);
   await place.agentv("report", `${name}.jsonl`, "--html", `${name}.html`);
   return place.url(`${name}.html`);
@@ -61,7 +74,21 @@ export async function reportOf(place, records, name = "results") {
 export async function sampleReport(place) {
   await cp(path.join(here, "sample"), place.dir, { recursive: true });
   // Errors are part of the sample, so the exit code is not 0.
-  await place.agentv("eval", "support.eval.yaml", "--target", "careful", "--target", "hasty", "--workers", "4", "--allow-errors", "--out", "results.jsonl", "--report", "html=report.html");
+  await place.agentv(
+    "eval",
+    "support.eval.yaml",
+    "--target",
+    "careful",
+    "--target",
+    "hasty",
+    "--workers",
+    "4",
+    "--allow-errors",
+    "--out",
+    "results.jsonl",
+    "--report",
+    "html=report.html",
+  );
   return place.url("report.html");
 }
 

@@ -18,7 +18,8 @@ before(async () => {
 });
 after(() => place?.remove());
 
-const check = (file) => execFileSync("xmllint", ["--noout", "--schema", SCHEMA, file], { cwd: place.dir, stdio: "pipe" });
+const check = (file) =>
+  execFileSync("xmllint", ["--noout", "--schema", SCHEMA, file], { cwd: place.dir, stdio: "pipe" });
 
 test("the common schema holds", () => {
   check("junit.xml");
@@ -40,7 +41,13 @@ test("the schema is no rubber stamp", async () => {
 test("another program reads the same numbers", async () => {
   const read = await parse(await readFile(path.join(place.dir, "junit.xml"), "utf8"));
   assert.deepEqual([read.tests, read.failures, read.errors], [14, 7, 1]);
-  assert.deepEqual(read.testsuite.map((suite) => [suite.name, suite.tests]), [["support.eval · careful", 7], ["support.eval · hasty", 7]]);
+  assert.deepEqual(
+    read.testsuite.map((suite) => [suite.name, suite.tests]),
+    [
+      ["support.eval · careful", 7],
+      ["support.eval · hasty", 7],
+    ],
+  );
   const tests = read.testsuite.flatMap((suite) => suite.testcase);
   assert.equal(tests.length, 14);
   const error = tests.find((one) => one.error);

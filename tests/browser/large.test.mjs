@@ -19,7 +19,9 @@ test("ten thousand records are one table with few elements", async (t) => {
   const url = await largeReport(place, 10000);
   const { load, filters, sort, open: opened } = await timedVisit(browser, url);
   const told = (time) => `${time.toFixed(0)} ms`;
-  t.diagnostic(`load ${told(load)}, filter at most ${told(Math.max(...filters))}, sort ${told(sort)}, open a case ${told(opened)}`);
+  t.diagnostic(
+    `load ${told(load)}, filter at most ${told(Math.max(...filters))}, sort ${told(sort)}, open a case ${told(opened)}`,
+  );
   const { page, seen } = await open(browser, url);
   const rows = page.locator(".rows .row");
   assert.ok((await rows.count()) < 60);

@@ -10,9 +10,26 @@ const WIDE = { width: 1320, height: 820 };
 const PICTURES = [
   { name: "report", colorScheme: "light", viewport: WIDE },
   { name: "report-dark", colorScheme: "dark", viewport: WIDE },
-  { name: "report-case", open: ["careful", "refund-window"], scrollTo: "What it did", colorScheme: "light", viewport: WIDE },
-  { name: "report-diff", open: ["hasty", "fix-the-price"], scrollTo: "What it did", colorScheme: "dark", viewport: WIDE },
-  { name: "report-narrow", open: ["careful", "refund-window"], colorScheme: "light", viewport: { width: 420, height: 820 } },
+  {
+    name: "report-case",
+    open: ["careful", "refund-window"],
+    scrollTo: "What it did",
+    colorScheme: "light",
+    viewport: WIDE,
+  },
+  {
+    name: "report-diff",
+    open: ["hasty", "fix-the-price"],
+    scrollTo: "What it did",
+    colorScheme: "dark",
+    viewport: WIDE,
+  },
+  {
+    name: "report-narrow",
+    open: ["careful", "refund-window"],
+    colorScheme: "light",
+    viewport: { width: 420, height: 820 },
+  },
 ];
 
 const place = await workplace();
@@ -27,7 +44,8 @@ try {
       await page.getByLabel("Any target").selectOption(target);
       await page.getByRole("row").filter({ hasText: id }).first().click();
     }
-    if (picture.scrollTo) await page.getByRole("heading", { name: picture.scrollTo }).evaluate((heading) => heading.scrollIntoView());
+    if (picture.scrollTo)
+      await page.getByRole("heading", { name: picture.scrollTo }).evaluate((heading) => heading.scrollIntoView());
     await page.screenshot({ path: path.join(folder, `${picture.name}.png`) });
     await page.close();
   }

@@ -35,6 +35,7 @@ pub struct ReportCase {
     pub eval_id: String,
     pub dataset: String,
     pub target: String,
+    /// Where a case is asked several times: which of them, as in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u64>,
     pub standing: Standing,

@@ -25,6 +25,7 @@ function makeGroups(columns, names) {
       list[known].push(row);
     }
   }
+  for (const rows of list) rows.sort((one, other) => columns.trial[one] - columns.trial[other]);
   return list.map((rows, place) => makeGroup(rows, place, columns, names));
 }
 

@@ -16,7 +16,9 @@ function filled(element, attributes, children) {
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else element.setAttribute(name, value === true ? "" : String(value));
   }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  element.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return element;
 }
 
@@ -68,10 +70,16 @@ export async function copy(text, what) {
 
 export function copyButton(text, what) {
   const label = `Copy ${what.toLowerCase()}`;
-  return el("button", { class: "copy", type: "button", "aria-label": label, title: label, onclick: () => copy(text, what) },
-    svg("svg", { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" },
+  return el(
+    "button",
+    { class: "copy", type: "button", "aria-label": label, title: label, onclick: () => copy(text, what) },
+    svg(
+      "svg",
+      { viewBox: "0 0 16 16", width: 14, height: 14, "aria-hidden": "true" },
       svg("rect", { x: 5.5, y: 5.5, width: 8, height: 8, rx: 1.8 }),
-      svg("path", { d: "M3.5 10.5h-.2A1.8 1.8 0 0 1 1.5 8.7V3.3a1.8 1.8 0 0 1 1.8-1.8h5.4a1.8 1.8 0 0 1 1.8 1.8v.2" })));
+      svg("path", { d: "M3.5 10.5h-.2A1.8 1.8 0 0 1 1.5 8.7V3.3a1.8 1.8 0 0 1 1.8-1.8h5.4a1.8 1.8 0 0 1 1.8 1.8v.2" }),
+    ),
+  );
 }
 
 // Long text starts folded.

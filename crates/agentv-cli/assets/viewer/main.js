@@ -19,10 +19,17 @@ const KEYS = [
 
 function start() {
   restoreTheme();
-  const button = (label, text, action) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick: action }, text);
-  document.getElementById("top").replaceChildren(
-    el("span", { class: "brand" }, "AgentV"), el("h1", {}, titleOf()), el("span", { class: "space" }),
-    button("Light or dark (t)", "◐", turnTheme), button("Keys (?)", "?", help));
+  const button = (label, text, action) =>
+    el("button", { type: "button", class: "icon", "aria-label": label, title: label, onclick: action }, text);
+  document
+    .getElementById("top")
+    .replaceChildren(
+      el("span", { class: "brand" }, "AgentV"),
+      el("h1", {}, titleOf()),
+      el("span", { class: "space" }),
+      button("Light or dark (t)", "◐", turnTheme),
+      button("Keys (?)", "?", help),
+    );
   showOverview(document.getElementById("overview"));
   showTable(document.getElementById("cases"));
   showCases(document.getElementById("case"));
@@ -44,8 +51,26 @@ function key(event) {
   }
   const isFree = event.target === document.body || event.target === document.documentElement;
   const actions = {
-    j: () => step(1), k: () => step(-1), o: openActive, c: copyId, t: turnTheme, "/": focusSearch, "?": help,
-    ...(isFree ? { ArrowDown: () => { focusTable(); step(1); }, ArrowUp: () => { focusTable(); step(-1); }, Enter: openActive } : {}),
+    j: () => step(1),
+    k: () => step(-1),
+    o: openActive,
+    c: copyId,
+    t: turnTheme,
+    "/": focusSearch,
+    "?": help,
+    ...(isFree
+      ? {
+          ArrowDown: () => {
+            focusTable();
+            step(1);
+          },
+          ArrowUp: () => {
+            focusTable();
+            step(-1);
+          },
+          Enter: openActive,
+        }
+      : {}),
   };
   const action = actions[event.key];
   if (action === undefined || document.getElementById("help").open) return undefined;
@@ -67,9 +92,26 @@ function escape(event, isTyping) {
 
 function help() {
   const dialog = document.getElementById("help");
-  dialog.replaceChildren(el("h2", { id: "help-title" }, "Keys"),
-    el("dl", {}, KEYS.map(([keys, meaning]) => el("div", {}, el("dt", {}, keys.split("  ").map((one) => el("kbd", {}, one))), el("dd", {}, meaning)))),
-    el("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close"));
+  dialog.replaceChildren(
+    el("h2", { id: "help-title" }, "Keys"),
+    el(
+      "dl",
+      {},
+      KEYS.map(([keys, meaning]) =>
+        el(
+          "div",
+          {},
+          el(
+            "dt",
+            {},
+            keys.split("  ").map((one) => el("kbd", {}, one)),
+          ),
+          el("dd", {}, meaning),
+        ),
+      ),
+    ),
+    el("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Close"),
+  );
   dialog.showModal();
 }
 
@@ -84,7 +126,9 @@ function restoreTheme() {
 
 function turnTheme() {
   const root = document.documentElement;
-  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  const isDark = root.dataset.theme
+    ? root.dataset.theme === "dark"
+    : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = isDark ? "light" : "dark";
   toast(isDark ? "Light" : "Dark");
   try {

@@ -1,6 +1,17 @@
 // What is looked for and what is open. It lives in the address, so that a link leads to the same view.
 
-const EMPTY = { q: "", status: "", target: "", tag: "", evaluator: "", bin: "", sort: "standing", dir: "down", case: "", trial: "" };
+const EMPTY = {
+  q: "",
+  status: "",
+  target: "",
+  tag: "",
+  evaluator: "",
+  bin: "",
+  sort: "standing",
+  dir: "down",
+  case: "",
+  trial: "",
+};
 
 export const state = { ...EMPTY, ...fromHash() };
 
@@ -14,7 +25,8 @@ export function change(changes) {
   const before = { ...state };
   Object.assign(state, changes);
   const hash = toHash();
-  if (hash !== location.hash.slice(1)) history.replaceState(null, "", hash === "" ? location.pathname + location.search : `#${hash}`);
+  if (hash !== location.hash.slice(1))
+    history.replaceState(null, "", hash === "" ? location.pathname + location.search : `#${hash}`);
   for (const listener of listeners) listener(before);
 }
 

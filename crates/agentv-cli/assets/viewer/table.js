@@ -10,7 +10,14 @@ const SPARE = 8;
 const URGENCY = [3, 1, 0, 2];
 
 const COLUMNS = [
-  { key: "standing", width: "34px", title: "", name: "Standing", value: (group) => URGENCY[group.standing], isUp: true },
+  {
+    key: "standing",
+    width: "34px",
+    title: "",
+    name: "Standing",
+    value: (group) => URGENCY[group.standing],
+    isUp: true,
+  },
   { key: "id", width: "minmax(0, 1fr)", title: "Case", value: (group) => group.id, isUp: true },
   { key: "target", width: "minmax(90px, 160px)", title: "Target", value: (group) => group.target, isUp: true },
   { key: "score", width: "132px", title: "Score", value: (group) => shownScore(group), isUp: true },
@@ -19,13 +26,40 @@ const COLUMNS = [
   { key: "cost", width: "84px", title: "Cost", value: (group) => group.cost },
 ];
 
-const view = { list: groups, active: -1, rows: null, grid: null, empty: null, tally: null, search: null, controls: {}, heads: new Map() };
+const view = {
+  list: groups,
+  active: -1,
+  rows: null,
+  grid: null,
+  empty: null,
+  tally: null,
+  search: null,
+  controls: {},
+  heads: new Map(),
+};
 
 export function showTable(place) {
   view.rows = el("div", { role: "rowgroup", class: "rows" });
-  view.grid = el("div", { role: "grid", class: `grid ${unused().map((key) => `no-${key}`).join(" ")}`, tabindex: 0, "aria-label": "Cases", onkeydown: gridKey },
-    el("div", { role: "rowgroup", class: "head" }, el("div", { role: "row", class: "row" }, COLUMNS.map(headCell))), view.rows);
-  view.empty = el("p", { class: "notice", hidden: true }, "No case is like this. ", el("button", { type: "button", class: "link", onclick: clearFilters }, "Show all"));
+  view.grid = el(
+    "div",
+    {
+      role: "grid",
+      class: `grid ${unused()
+        .map((key) => `no-${key}`)
+        .join(" ")}`,
+      tabindex: 0,
+      "aria-label": "Cases",
+      onkeydown: gridKey,
+    },
+    el("div", { role: "rowgroup", class: "head" }, el("div", { role: "row", class: "row" }, COLUMNS.map(headCell))),
+    view.rows,
+  );
+  view.empty = el(
+    "p",
+    { class: "notice", hidden: true },
+    "No case is like this. ",
+    el("button", { type: "button", class: "link", onclick: clearFilters }, "Show all"),
+  );
   const used = COLUMNS.filter(({ key }) => !unused().includes(key));
   view.grid.style.setProperty("--wide", used.map(({ width }) => width).join(" "));
   place.replaceChildren(toolbar(), view.grid, view.empty);
@@ -48,36 +82,61 @@ function unused() {
 const FILTERS = ["q", "status", "target", "tag", "evaluator", "bin", "sort", "dir"];
 
 function toolbar() {
-  view.search = el("input", { type: "search", placeholder: "Search cases", "aria-label": "Search cases", autocomplete: "off", spellcheck: "false", oninput: () => change({ q: view.search.value }) });
+  view.search = el("input", {
+    type: "search",
+    placeholder: "Search cases",
+    "aria-label": "Search cases",
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: () => change({ q: view.search.value }),
+  });
   view.tally = el("span", { class: "tally", role: "status" });
   const { names } = report;
-  return el("div", { class: "toolbar" },
+  return el(
+    "div",
+    { class: "toolbar" },
     el("label", { class: "search" }, view.search, el("kbd", { "aria-hidden": "true" }, "/")),
     statuses(),
     chooser("target", "Any target", names.target, names.target.length > 1),
     chooser("tag", "Any tag", names.tag, names.tag.length > 0),
     chooser("evaluator", "Any evaluator", names.evaluator, names.evaluator.length > 1),
     el("button", { type: "button", class: "clear", onclick: clearFilters }, "Clear"),
-    view.tally);
+    view.tally,
+  );
 }
 
 function statuses() {
   const numbers = STANDINGS.map((_, standing) => groups.filter((group) => group.standing === standing).length);
   const option = (key, word, number) => {
-    const button = el("button", { type: "button", "aria-pressed": "false", onclick: () => change({ status: key }) },
-      key !== "" && el("i", { class: `dot ${key}`, "aria-hidden": "true" }), `${word} `, el("span", {}, String(number)));
+    const button = el(
+      "button",
+      { type: "button", "aria-pressed": "false", onclick: () => change({ status: key }) },
+      key !== "" && el("i", { class: `dot ${key}`, "aria-hidden": "true" }),
+      `${word} `,
+      el("span", {}, String(number)),
+    );
     view.controls[`status-${key}`] = button;
     return button;
   };
-  return el("div", { class: "segments", role: "group", "aria-label": "Status" },
+  return el(
+    "div",
+    { class: "segments", role: "group", "aria-label": "Status" },
     option("", "All", groups.length),
-    STANDINGS.map(({ key, word }, standing) => numbers[standing] > 0 && option(key, key === "error" ? "Errors" : word, numbers[standing])));
+    STANDINGS.map(
+      ({ key, word }, standing) =>
+        numbers[standing] > 0 && option(key, key === "error" ? "Errors" : word, numbers[standing]),
+    ),
+  );
 }
 
 function chooser(key, none, names, isUseful) {
   if (!isUseful) return null;
-  const select = el("select", { "aria-label": none, onchange: () => change({ [key]: select.value }) },
-    el("option", { value: "" }, none), [...names].sort().map((name) => el("option", { value: name }, name)));
+  const select = el(
+    "select",
+    { "aria-label": none, onchange: () => change({ [key]: select.value }) },
+    el("option", { value: "" }, none),
+    [...names].sort().map((name) => el("option", { value: name }, name)),
+  );
   view.controls[key] = select;
   return select;
 }
@@ -88,7 +147,12 @@ function headCell(column) {
     const isSame = state.sort === key;
     change({ sort: key, dir: isSame ? (state.dir === "down" ? "up" : "down") : "down" });
   };
-  const button = el("button", { type: "button", onclick: sort, "aria-label": `Sort by ${(name ?? title).toLowerCase()}` }, title, el("i", { "aria-hidden": "true" }));
+  const button = el(
+    "button",
+    { type: "button", onclick: sort, "aria-label": `Sort by ${(name ?? title).toLowerCase()}` },
+    title,
+    el("i", { "aria-hidden": "true" }),
+  );
   const cell = el("div", { role: "columnheader", class: `cell ${key}` }, button);
   view.heads.set(key, { cell, isUp });
   return cell;
@@ -98,7 +162,8 @@ function headCell(column) {
 function refresh() {
   if (view.search.value !== state.q) view.search.value = state.q;
   for (const key of ["target", "tag", "evaluator"]) if (view.controls[key]) view.controls[key].value = state[key];
-  for (const key of ["", ...STANDINGS.map((standing) => standing.key)]) view.controls[`status-${key}`]?.setAttribute("aria-pressed", String(state.status === key));
+  for (const key of ["", ...STANDINGS.map((standing) => standing.key)])
+    view.controls[`status-${key}`]?.setAttribute("aria-pressed", String(state.status === key));
   for (const [key, { cell, isUp }] of view.heads) {
     const isAscending = (state.dir === "down") === Boolean(isUp);
     cell.setAttribute("aria-sort", state.sort === key ? (isAscending ? "ascending" : "descending") : "none");
@@ -107,7 +172,10 @@ function refresh() {
   view.list = sorted(groups.filter(isWanted));
   view.active = active ? view.list.indexOf(active) : -1;
   document.body.classList.toggle("filtered", isFiltered());
-  view.tally.textContent = view.list.length === groups.length ? count(groups.length, "case", "cases") : `${view.list.length} of ${groups.length}`;
+  view.tally.textContent =
+    view.list.length === groups.length
+      ? count(groups.length, "case", "cases")
+      : `${view.list.length} of ${groups.length}`;
   view.grid.hidden = view.list.length === 0;
   view.empty.hidden = view.list.length > 0;
   view.grid.setAttribute("aria-rowcount", String(view.list.length + 1));
@@ -121,8 +189,15 @@ function isWanted(group) {
   if (state.target !== "" && group.target !== state.target) return false;
   if (state.tag !== "" && !group.tags.includes(state.tag)) return false;
   if (state.evaluator !== "" && !group.grades.has(state.evaluator)) return false;
-  if (state.bin !== "" && !group.rows.some((row) => binOf(report.columns.score[row]) === Number(state.bin))) return false;
-  return state.q === "" || state.q.toLowerCase().split(/\s+/).every((word) => group.words.includes(word));
+  if (state.bin !== "" && !group.rows.some((row) => binOf(report.columns.score[row]) === Number(state.bin)))
+    return false;
+  return (
+    state.q === "" ||
+    state.q
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => group.words.includes(word))
+  );
 }
 
 // The same tenths as in the report's numbers.
@@ -133,7 +208,8 @@ function binOf(value) {
 function sorted(list) {
   const column = COLUMNS.find(({ key }) => key === state.sort) ?? COLUMNS[0];
   const direction = (state.dir === "down") === Boolean(column.isUp) ? 1 : -1;
-  return list.map((group) => ({ group, value: column.value(group) }))
+  return list
+    .map((group) => ({ group, value: column.value(group) }))
     .sort((one, other) => compared(one.value, other.value, direction) || one.group.place - other.group.place)
     .map(({ group }) => group);
 }
@@ -146,7 +222,7 @@ function compared(one, other, direction) {
 }
 
 function shownScore(group) {
-  return state.evaluator === "" ? group.score : group.grades.get(state.evaluator) ?? null;
+  return state.evaluator === "" ? group.score : (group.grades.get(state.evaluator) ?? null);
 }
 
 function later() {
@@ -164,7 +240,8 @@ function draw() {
   const kept = new Map([...view.rows.children].map((row) => [Number(row.dataset.at), row]));
   const rows = [];
   for (let at = first; at < last; at += 1) rows.push(kept.get(at) ?? makeRow(view.list[at], at));
-  if (view.active >= 0 && (view.active < first || view.active >= last)) rows.push(kept.get(view.active) ?? makeRow(view.list[view.active], view.active));
+  if (view.active >= 0 && (view.active < first || view.active >= last))
+    rows.push(kept.get(view.active) ?? makeRow(view.list[view.active], view.active));
   for (const row of rows) {
     const at = Number(row.dataset.at);
     row.classList.toggle("active", at === view.active);
@@ -180,18 +257,35 @@ function makeRow(group, at) {
   const value = shownScore(group);
   const { key } = STANDINGS[group.standing];
   const cell = (name, ...children) => el("div", { role: "gridcell", class: `cell ${name}` }, ...children);
-  const row = el("div", { role: "row", class: "row", id: `row-${group.place}`, "aria-rowindex": at + 2, "data-at": at, onclick: () => openAt(at) },
+  const row = el(
+    "div",
+    {
+      role: "row",
+      class: "row",
+      id: `row-${group.place}`,
+      "aria-rowindex": at + 2,
+      "data-at": at,
+      onclick: () => openAt(at),
+    },
     cell("standing", sign(group.standing)),
-    cell("id",
-      el("span", { class: "first" }, el("b", {}, group.id), group.rows.length > 1 && el("span", { class: "chip" }, `${group.passed}/${group.rows.length} trials`),
+    cell(
+      "id",
+      el(
+        "span",
+        { class: "first" },
+        el("b", {}, group.id),
+        group.rows.length > 1 && el("span", { class: "chip" }, `${group.passed}/${group.rows.length} trials`),
         report.names.target.length > 1 && el("span", { class: "chip of-target" }, group.target),
-        group.tags.map((tag) => el("span", { class: "chip tag" }, tag))),
-      group.why && el("span", { class: "why" }, group.why)),
+        group.tags.map((tag) => el("span", { class: "chip tag" }, tag)),
+      ),
+      group.why && el("span", { class: "why" }, group.why),
+    ),
     cell("target", group.target),
     cell("score", value === null ? "–" : el("span", {}, score(value)), meter(value ?? 0, key)),
     cell("duration", group.duration === null ? "–" : millis(group.duration)),
     cell("tokens", group.tokens === null ? "–" : tokens(group.tokens)),
-    cell("cost", group.cost === null ? "–" : money(group.cost)));
+    cell("cost", group.cost === null ? "–" : money(group.cost)),
+  );
   row.style.transform = `translateY(${at * ROW}px)`;
   return row;
 }

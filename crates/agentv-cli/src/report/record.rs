@@ -104,10 +104,10 @@ impl Record {
         self.trace_summary.as_ref().map(|summary| summary.tool_calls_by_name.values().sum())
     }
 
-    /// The id, with the trial where there are several.
+    /// The id, with the trial where there are several. Records count from 0, people from 1.
     pub(super) fn label(&self) -> String {
         match self.trial {
-            Some(trial) => format!("{} (trial {trial})", self.eval_id),
+            Some(trial) => format!("{} (trial {})", self.eval_id, trial + 1),
             None => self.eval_id.clone(),
         }
     }

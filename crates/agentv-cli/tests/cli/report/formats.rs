@@ -56,13 +56,15 @@ fn csv_has_a_row_for_each_record_and_no_formulas() {
     second line"
     slow,support,claude,,error,0,timed out after 2s,,,,,,,,2026-01-02T03:04:05.678Z,Error occurred: timed out after 2s
     judged,support,claude,,pass,1,,,,,,,,correct=1.000; polite=error,2026-01-02T03:04:05.678Z,ok
-    again,support,claude,2,pass,1,,,,,,,,,2026-01-02T03:04:05.678Z,ok
+    again,support,claude,1,pass,1,,,,,,,,,2026-01-02T03:04:05.678Z,ok
     "#);
 }
 
 #[test]
 fn json_has_the_numbers_and_each_case_in_short() {
     let cx = with_results(&records());
+    let report: agentv_wire::Report = serde_json::from_str(&printed(&cx, "--json")).unwrap();
+    assert_eq!(report.cases.len(), report.summary.all.records);
     insta::assert_snapshot!(printed(&cx, "--json"), @r#"
     {"results":"results.jsonl",
     "cases":[
@@ -70,7 +72,7 @@ fn json_has_the_numbers_and_each_case_in_short() {
     {"eval_id":"greeting, \"formal\"","dataset":"support","target":"gpt","standing":"fail","score":0.5,"why":"says <b>hi</b> | not @you","evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":0}]},
     {"eval_id":"slow","dataset":"support","target":"claude","standing":"error","score":0,"why":"timed out after 2s","error":"timed out after 2s"},
     {"eval_id":"judged","dataset":"support","target":"claude","standing":"pass","score":1,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"llm_judge","score":0,"error":"parse"}]},
-    {"eval_id":"again","dataset":"support","target":"claude","trial":2,"standing":"pass","score":1}],
+    {"eval_id":"again","dataset":"support","target":"claude","trial":1,"standing":"pass","score":1}],
     "summary":{"records":5,"passed":3,"failed":1,"errors":1,"mean_score":0.7,"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"histogram":[1,0,0,0,0,1,0,0,0,3],"grading_errors":1,"targets":[{"name":"gpt","records":2,"passed":1,"failed":1,"errors":0,"mean_score":0.75,"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340}},{"name":"claude","records":3,"passed":2,"failed":0,"errors":1,"mean_score":0.6666666666666666}],"evaluators":[{"name":"correct","type":"contains","graded":3,"mean_score":1,"full":3,"errors":0},{"name":"polite","type":"contains","graded":2,"mean_score":0.5,"full":1,"errors":1}]}}
     "#);
 }

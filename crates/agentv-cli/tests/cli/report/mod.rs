@@ -68,7 +68,7 @@ pub(super) fn records() -> Vec<Value> {
                 "error": { "kind": "parse", "message": "no JSON\nin the reply" },
             })],
         })),
-        record(json!({ "eval_id": "again", "trial": 2, "target": "claude" })),
+        record(json!({ "eval_id": "again", "trial": 1, "target": "claude" })),
     ]
 }
 
