@@ -169,7 +169,8 @@ function refresh() {
     cell.setAttribute("aria-sort", state.sort === key ? (isAscending ? "ascending" : "descending") : "none");
   }
   const active = view.list[view.active];
-  view.list = sorted(groups.filter(isWanted));
+  const words = state.q.toLowerCase().split(/\s+/);
+  view.list = ordered().filter((group) => isWanted(group, words));
   view.active = active ? view.list.indexOf(active) : -1;
   document.body.classList.toggle("filtered", isFiltered());
   view.tally.textContent =
@@ -184,20 +185,24 @@ function refresh() {
   draw();
 }
 
-function isWanted(group) {
+// All cases in the order that is wanted, which a letter more in the search does not change.
+function ordered() {
+  const order = JSON.stringify([state.sort, state.dir, state.evaluator]);
+  if (view.order !== order) {
+    view.order = order;
+    view.ordered = sorted(groups);
+  }
+  return view.ordered;
+}
+
+function isWanted(group, words) {
   if (state.status !== "" && STANDINGS[group.standing].key !== state.status) return false;
   if (state.target !== "" && group.target !== state.target) return false;
   if (state.tag !== "" && !group.tags.includes(state.tag)) return false;
   if (state.evaluator !== "" && !group.grades.has(state.evaluator)) return false;
   if (state.bin !== "" && !group.rows.some((row) => binOf(report.columns.score[row]) === Number(state.bin)))
     return false;
-  return (
-    state.q === "" ||
-    state.q
-      .toLowerCase()
-      .split(/\s+/)
-      .every((word) => group.words.includes(word))
-  );
+  return words.every((word) => group.words.includes(word));
 }
 
 // The same tenths as in the report's numbers.
