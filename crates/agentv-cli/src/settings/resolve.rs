@@ -187,7 +187,16 @@ fn selection(args: &EvalArgs) -> Result<Selection, SettingsError> {
 fn reports(args: &EvalArgs, surroundings: &Surroundings) -> Result<Vec<Wanted>, SettingsError> {
     let wanted = args.report.iter().map(|text| Wanted::parse(text, &surroundings.working_dir));
     let wanted = wanted.collect::<Result<Vec<_>, _>>();
-    wanted.map_err(|(message, help)| SettingsError::new(message, help))
+    let mut wanted = wanted.map_err(|(message, help)| SettingsError::new(message, help))?;
+    // A run that is taken up again may be told again what it was told before.
+    let mut seen = Vec::new();
+    wanted.retain(|one| {
+        let key = (one.kind.name, one.destination.clone());
+        let is_new = !seen.contains(&key);
+        seen.push(key);
+        is_new
+    });
+    Ok(wanted)
 }
 
 fn cache(args: &EvalArgs) -> Option<CacheChoice> {

@@ -2,7 +2,7 @@
 
 use super::Refusal;
 use crate::commands::report;
-use crate::report::Source;
+use crate::report::{Destination, Source};
 use crate::settings::{EvalSettings, GithubActions, Surroundings};
 use crate::terminal;
 use agentv_wire::Exit;
@@ -14,6 +14,12 @@ pub(super) fn check(settings: &EvalSettings) -> Result<(), Refusal> {
     let inputs = inputs.chain([settings.out.as_path()]);
     report::check(&settings.reports, inputs)
         .map_err(|(message, help)| Refusal::usage(message, help))?;
+    for wanted in &settings.reports {
+        if matches!(&wanted.destination, Destination::File(path) if path.is_dir()) {
+            let message = format!("`{}` is a directory", wanted.destination);
+            return Err(Refusal::usage(message, "name the file that the report is to be"));
+        }
+    }
     if !settings.reports.is_empty() && !settings.keep.folder && is_no_file(&settings.out) {
         return Err(Refusal::usage(
             "`--report` reads the results again, and `--out` is no regular file",

@@ -266,6 +266,7 @@ fn eval_refuses_reports_that_cannot_be_before_it_asks_anybody() {
         ("pdf=x", "`--report pdf=x`: there is no format `pdf`"),
         ("html", "`--report html` names no file"),
         ("html=", "`--report html=` names no file"),
+        ("html=.git", ".git` is a directory"),
         ("csv=suite.yaml", "suite.yaml` is what the report is made of"),
         ("csv=out.jsonl", "out.jsonl` is what the report is made of"),
     ] {
@@ -273,6 +274,16 @@ fn eval_refuses_reports_that_cannot_be_before_it_asks_anybody() {
         eval(&cx, &["--report", report]).code(2).stderr_has(message);
         assert_eq!(cx.read("out.jsonl"), "as before");
     }
+}
+
+#[test]
+fn a_run_that_is_resumed_may_name_its_report_again() {
+    let cx = mocked(&["a"]);
+    eval(&cx, &["--report", "csv=out.csv"]).success();
+    fs::remove_file(cx.path("out.csv")).unwrap();
+    let ran = cx.agentv(["eval", "--resume", "--report", "csv=out.csv"]).run();
+    ran.success().stdout_has("Report written to: out.csv (csv)");
+    assert_eq!(cx.read("out.csv").lines().count(), 2);
 }
 
 #[test]
