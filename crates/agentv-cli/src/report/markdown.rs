@@ -3,6 +3,7 @@
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
 use crate::figures::{count, millis, money, percent, score, tokens};
+use crate::terminal::code;
 use agentv_wire::{ReportEvaluator, ReportGroup, ReportSummary, ReportTotals, Standing};
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -181,12 +182,6 @@ fn origin(head: &Head<'_>) -> String {
     });
     let command = code(&format!("agentv {}", run.command.join(" ")));
     format!("Run {}{}: {command}", code(&run.run), commit.unwrap_or_default())
-}
-
-/// A name that cannot end its cell or its quotes.
-fn code(name: &str) -> String {
-    let safe = name.replace('`', "'").replace('|', "\\|").replace(['\n', '\r'], " ");
-    if safe.is_empty() { String::new() } else { format!("`{safe}`") }
 }
 
 /// Text that stays text: no picture, no mention, no tag, no emphasis.

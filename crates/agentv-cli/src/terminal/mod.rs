@@ -13,7 +13,7 @@ mod table;
 
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
-pub(crate) use markdown::markdown_comparisons;
+pub(crate) use markdown::{code, markdown_comparisons};
 pub(crate) use progress::Progress;
 pub(crate) use resumed::resumed;
 pub(crate) use runs::{show_run, table};
