@@ -11,6 +11,7 @@ pub(crate) mod init;
 pub(crate) mod judge;
 pub(crate) mod merge;
 pub(crate) mod provision;
+pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod validate;

@@ -29,6 +29,7 @@ mod moved;
 mod npm;
 mod pasted;
 mod real_clients;
+mod report;
 mod resume;
 mod runs;
 mod selection;

@@ -9,6 +9,7 @@
 //! logs/           for what programs have to say
 //! ```
 
+mod answers;
 mod asked;
 mod facts;
 mod index;
@@ -19,6 +20,7 @@ mod past;
 mod runs;
 mod trials;
 
+pub use answers::{Answers, RecordedCase};
 pub use asked::asked;
 pub use facts::{git_head, host, sha256};
 pub use index::{Index, Known, PastAnswer, Slot};

@@ -5,6 +5,7 @@ mod conclude;
 mod keep;
 mod memory;
 mod prepare;
+mod reports;
 mod resume;
 
 use super::grade::Source;
@@ -113,6 +114,7 @@ pub(super) fn conduct(
         return Ok(Exit::Usage);
     };
     check(selected, settings)?;
+    reports::check(settings)?;
     let can_resume = !matches!(origin, Origin::Recorded(_));
     let keeping = match origin {
         Origin::Earlier(earlier) => {
@@ -156,10 +158,11 @@ pub(super) fn conduct(
     let again = book.as_ref().filter(|_| can_resume).map(|_| run_id.as_str());
     let exit = conclude::conclude(&outcome, settings, again);
     let exit = unwritten.unwrap_or(exit);
+    let results = book.as_ref().map_or_else(|| settings.out.clone(), keep::Book::results);
     if let Some(book) = book {
         book.close(&outcome, exit);
     }
-    Ok(exit)
+    Ok(reports::write(results, settings, surroundings).max(exit))
 }
 
 /// What can still be wrong when all files are good.
