@@ -11,6 +11,7 @@ mod cache;
 mod cassettes;
 mod clients;
 mod compare;
+mod convert;
 mod data;
 mod eval;
 mod examples;
