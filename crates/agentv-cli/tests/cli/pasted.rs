@@ -49,7 +49,8 @@ fn is_update() -> bool {
 /// All pages whose output is checked.
 fn pages() -> Vec<PathBuf> {
     let root = repository();
-    let mut pages = vec![root.join("README.md"), root.join("docs/guide/moving-from-2.x.md")];
+    let single = ["README.md", "docs/guide/moving-from-2.x.md", "docs/guide/datasets.md"];
+    let mut pages: Vec<PathBuf> = single.iter().map(|page| root.join(page)).collect();
     let entries =
         |folder: &str| fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
     pages.extend(entries("docs/concepts"));
