@@ -52,6 +52,8 @@ pub(crate) enum Command {
     Generate(GenerateCommand),
     /// Turn past sessions of agents into a dataset whose answers are replayed
     Import(ImportArgs),
+    /// Write an eval file in another format: YAML, JSONL, JSON, CSV
+    Convert(ConvertArgs),
     /// Tools for people who write code judges
     #[command(subcommand)]
     Judge(JudgeCommand),
@@ -132,6 +134,34 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()))]
     pub format: Option<String>,
     /// Replace a dataset and recordings that are there already; other files stay as they are
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The endings of the names say the formats. The suite's own keys go to a YAML file beside
+a JSONL or CSV dataset, and come from there. Of CSV, columns that are no keys of a case
+are vars.
+
+Exit codes: 0 done, 2 wrong input, or something would be lost or replaced, 3 the file
+            cannot be written
+
+Examples:
+  agentv convert results.jsonl
+  agentv convert cases.csv --out evals/cases.yaml
+  agentv convert suite.eval.yaml --out cases.csv")]
+pub(crate) struct ConvertArgs {
+    /// An eval file, or a file of records
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+    /// Where it goes [default: the same name with .yaml]
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Of JSONL in YAML: write an eval suite instead of a document for each line
+    #[arg(long)]
+    pub suite: bool,
+    /// Replace a file that is there already, and leave out what the format cannot hold
     #[arg(long)]
     pub force: bool,
 }
@@ -254,7 +284,7 @@ Examples:
   agentv eval --resume")]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct EvalArgs {
-    /// Eval files (.yaml, .yml, .jsonl), or globs of them [default: `evals/**` and `*.eval.*`]
+    /// Eval files (.yaml, .yml, .jsonl, .json, .csv, .tsv), or globs of them [default: `evals/**` and `*.eval.*`]
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
     /// A target by name; repeat it to run several. Wins over what files and cases ask for

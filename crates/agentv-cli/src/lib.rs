@@ -41,6 +41,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Report(args) => commands::report::run(&args, &surroundings),
         Command::Merge(args) => commands::merge::run(&args, &surroundings),
         Command::Import(args) => commands::import::run(&args, &surroundings),
+        Command::Convert(args) => commands::convert::run(&args, &surroundings),
         Command::Cache(command) => commands::cache::run(&command, &surroundings),
         Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &surroundings),
         Command::Generate(GenerateCommand::Rubrics(args)) => {

@@ -13,6 +13,7 @@ pub mod providers;
 pub mod target;
 pub mod workspace;
 
+pub mod convert;
 pub mod evaluators;
 pub mod generate;
 pub mod import;

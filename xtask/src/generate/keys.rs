@@ -121,6 +121,16 @@ pub(super) struct SuiteKeys {
     evaluator: Option<String>,
     /// Another place of `execution.workspace`.
     workspace: Option<TextOrWorkspace>,
+    /// Values for `{{ name }}` in the input and the expected texts of all cases. A case's own `vars` win.
+    vars: Option<agentv_wire::Object>,
+    /// What is asked in cases that say nothing of it.
+    input: Option<TextOrMessages>,
+    /// The same, as messages.
+    input_messages: Option<Vec<MessageKeys>>,
+    /// What a good answer does, for cases that say nothing of it.
+    expected_outcome: Option<String>,
+    /// A good answer, for cases that say nothing of it: text, a message, messages, or any structure.
+    expected_output: Option<Value>,
 }
 
 /// What all cases of a suite share.
@@ -179,6 +189,9 @@ pub(super) struct CaseKeys {
     conversation_id: Option<String>,
     /// Copied to the result.
     tags: Option<Vec<String>>,
+    /// Values for `{{ name }}` in its input and its expected texts, over those of the suite. Names that nobody declared
+    /// stay as they are. What is no text is put in as JSON.
+    vars: Option<agentv_wire::Object>,
     /// What is special about this case.
     execution: Option<CaseExecution>,
     /// Who grades. `execution.evaluators` wins over it.

@@ -101,7 +101,7 @@ fn targets() -> Value {
 fn eval() -> Value {
     let mut generator = generator();
     let mut root = SuiteKeys::json_schema(&mut generator).to_value();
-    let mut case = CaseKeys::json_schema(&mut generator).to_value();
+    let case = CaseKeys::json_schema(&mut generator).to_value();
     let common = EvaluatorKeys::json_schema(&mut generator);
     let kinds = evaluators(&mut generator);
     let evaluator = by_kind(common, "type", kinds);
@@ -117,11 +117,22 @@ fn eval() -> Value {
     newer["description"] = json!("Another name of `evalcases`.");
     root["properties"]["tests"] = newer;
     root["anyOf"] = any_required(&["evalcases", "tests"]);
-    case["allOf"] = json!([
-        { "anyOf": any_required(&["expected_outcome", "outcome", "criteria"]) },
-        { "anyOf": any_required(&["input_messages", "input"]) },
+    root["allOf"] = json!([
+        in_suite_or_case(&["expected_outcome", "outcome", "criteria"]),
+        in_suite_or_case(&["input_messages", "input"]),
     ]);
     document(root, generator, [("Case", case), ("Evaluator", evaluator)])
+}
+
+/// One of these keys is needed in each case, unless the suite has one.
+fn in_suite_or_case(keys: &[&str]) -> Value {
+    let cases = json!({ "items": { "anyOf": any_required(keys) } });
+    let every_case = json!({ "properties": { "evalcases": cases, "tests": cases } });
+    let mut any = any_required(keys);
+    if let Value::Array(any) = &mut any {
+        any.push(every_case);
+    }
+    json!({ "anyOf": any })
 }
 
 fn any_required(keys: &[&str]) -> Value {

@@ -73,6 +73,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ),
     // Sessions are read by the providers' readers and replayed by a provider.
     ("import", &[("providers", Whole)]),
+    ("convert", &[("config", Whole), ("load", Whole), ("results", Whole)]),
     ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
     ("results", &[("load", Whole), ("writers", Whole), ("folder", Whole)]),

@@ -5,7 +5,7 @@ use crate::settings::Surroundings;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
 use agentv_runtime::config::Notes;
-use agentv_runtime::load::{NewRubric, Report, Unrated, unrated, with_rubrics};
+use agentv_runtime::load::{Format, NewRubric, Report, Unrated, unrated, with_rubrics};
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
 use agentv_runtime::target::TargetBook;
@@ -20,6 +20,10 @@ const TIME_LIMIT: Duration = Duration::from_mins(2);
 
 pub(crate) fn rubrics(args: &GenerateRubricsArgs, surroundings: &Surroundings) -> Exit {
     let path = surroundings.working_dir.join(&args.file);
+    if Format::of(&path).is_some_and(|format| format != Format::Yaml) {
+        let help = "make a suite of it with `agentv convert --suite --out suite.eval.yaml`";
+        return terminal::fail("rubrics can only be written into YAML", Some(help));
+    }
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) => {

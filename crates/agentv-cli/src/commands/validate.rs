@@ -4,7 +4,7 @@ use crate::args::{ReportFormat, ValidateArgs};
 use crate::settings::Surroundings;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_runtime::config::Note;
-use agentv_runtime::load::{FileKind, Report, validatable, validate};
+use agentv_runtime::load::{FileKind, Format, Report, validatable, validate};
 use agentv_runtime::process::Processes;
 use agentv_wire::Exit;
 use serde_json::json;
@@ -40,10 +40,8 @@ pub(crate) fn run(args: &ValidateArgs, surroundings: &Surroundings) -> Exit {
     files.sort();
     files.dedup();
     if files.is_empty() && !missing {
-        return terminal::fail(
-            "no eval files were found",
-            Some("eval files end in .yaml, .yml or .jsonl"),
-        );
+        let help = format!("eval files end in {}", Format::ENDINGS);
+        return terminal::fail("no eval files were found", Some(&help));
     }
     let checked: Vec<Checked> = files
         .into_iter()

@@ -41,12 +41,15 @@ pub(crate) fn copy(from: &Path, to: &Path) {
 
 /// What `agentv eval` is given: the eval files of an example, which are `*.eval.yaml` and datasets, and its cassette.
 fn arguments(dir: &Path) -> Vec<String> {
+    // Other tables are what agents work on.
+    let is_table =
+        |name: &str| name.contains(".csv") && dir.join(name).with_extension("yaml").is_file();
     let mut arguments = ["eval", "--out", "out.jsonl"].map(str::to_owned).to_vec();
     for entry in fs::read_dir(dir).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         if name.ends_with(".cassette.jsonl") {
             arguments.extend(["--replay".to_owned(), name]);
-        } else if name.contains(".eval.") || name.contains(".jsonl") {
+        } else if name.contains(".eval.") || name.contains(".jsonl") || is_table(&name) {
             arguments.push(name);
         }
     }

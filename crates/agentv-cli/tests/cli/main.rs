@@ -12,6 +12,8 @@ mod cache;
 mod cassettes;
 mod clients;
 mod compare;
+mod convert;
+mod data;
 mod doctor;
 mod editor;
 mod eval;

@@ -57,7 +57,7 @@ impl<'a, 't> Fields<'a, 't> {
             owner,
             cost,
             taken,
-            known: Vec::with_capacity(16),
+            known: Vec::with_capacity(24),
             notes,
             env,
             errors_before,
@@ -95,6 +95,14 @@ impl<'a, 't> Fields<'a, 't> {
             found = Some(wins);
         }
         found.map(|entry| &entry.value).filter(|node| !node.is_null())
+    }
+
+    /// Counts keys as read, whatever they say.
+    pub fn pass_over(&mut self, keys: &[&'static str]) {
+        self.known.extend_from_slice(keys);
+        for (entry, taken) in self.map.iter().zip(&mut self.taken) {
+            *taken = *taken || keys.iter().any(|key| same_key(&entry.key, key));
+        }
     }
 
     /// The node under the first of several names of the same thing.
@@ -321,7 +329,7 @@ fn listed(keys: &[&str]) -> String {
 }
 
 /// `outputFile` is `output_file`.
-fn same_key(written: &str, snake: &str) -> bool {
+pub fn same_key(written: &str, snake: &str) -> bool {
     if written == snake {
         return true;
     }

@@ -40,6 +40,14 @@ pub struct Entry<'t> {
     pub value: Node<'t>,
 }
 
+impl Entry<'_> {
+    /// A copy that owns its texts and stands in one place.
+    pub fn placed(&self, span: Span) -> Entry<'static> {
+        let key = Cow::Owned(self.key.clone().into_owned());
+        Entry { key, key_span: span, value: self.value.placed(span) }
+    }
+}
+
 impl<'t> Node<'t> {
     pub fn new(kind: Kind<'t>, span: Span) -> Self {
         Self { kind, span }
@@ -64,6 +72,19 @@ impl<'t> Node<'t> {
     /// The value under a key, if this is a map that has it.
     pub fn get(&self, key: &str) -> Option<&Node<'t>> {
         self.as_map()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    }
+
+    /// A copy that owns its texts and stands in one place, wherever it came from.
+    pub fn placed(&self, span: Span) -> Node<'static> {
+        let kind = match &self.kind {
+            Kind::Null => Kind::Null,
+            Kind::Bool(truth) => Kind::Bool(*truth),
+            Kind::Number(number) => Kind::Number(number.clone()),
+            Kind::Text(text) => Kind::Text(Cow::Owned(text.clone().into_owned())),
+            Kind::List(list) => Kind::List(list.iter().map(|item| item.placed(span)).collect()),
+            Kind::Map(map) => Kind::Map(map.iter().map(|entry| entry.placed(span)).collect()),
+        };
+        Node { kind, span }
     }
 
     /// The bare value, without places.

@@ -219,6 +219,11 @@ impl Notes {
         self.list.is_empty()
     }
 
+    /// Whether a note with these very words is kept.
+    pub fn has_said(&self, message: &str) -> bool {
+        self.list.iter().any(|note| note.message == message)
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.rewind(Mark { kept: 0, count: Count::default() });

@@ -1,31 +1,8 @@
-//! `{{ name }}` in prompts. Values are put in once and never looked into; names that nobody knows stay as they are.
+//! Prompts of judges, in which `{{ name }}` asks for a value.
 
 use super::Build;
 use crate::config::{Fields, Node};
-use std::borrow::Cow;
-
-/// Puts values into a template.
-pub(super) fn render<'v>(template: &str, value: impl Fn(&str) -> Option<Cow<'v, str>>) -> String {
-    let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some(open) = rest.find("{{") {
-        let (before, after) = rest.split_at(open);
-        text.push_str(before);
-        let inside = &after[2..];
-        let close = inside.find("}}");
-        let found = close.and_then(|close| Some((close, value(inside[..close].trim())?)));
-        if let Some((close, value)) = found {
-            text.push_str(&value);
-            rest = &inside[close + 2..];
-        } else {
-            // One brace further: `{{{ name }}` has a name as well.
-            text.push('{');
-            rest = &after[1..];
-        }
-    }
-    text.push_str(rest);
-    text
-}
+use agentv_core::prompt::fill;
 
 /// A template as an eval file gives it.
 #[derive(Debug)]
@@ -81,7 +58,7 @@ pub(super) fn read(
 /// Whether a template asks for this.
 pub(super) fn asks_for(template: &str, name: &str) -> bool {
     let found = std::cell::Cell::new(false);
-    render(template, |asked| {
+    fill(template, |asked| {
         found.set(found.get() || asked == name);
         None
     });
@@ -91,39 +68,10 @@ pub(super) fn asks_for(template: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
-
-    #[track_caller]
-    fn check(template: &str, expected: &str) {
-        let rendered = render(template, |name| match name {
-            "a" => Some("{{ b }}".into()),
-            "b" => Some("B".into()),
-            _ => None,
-        });
-        assert_eq!(rendered, expected);
-    }
-
-    #[test]
-    fn values_go_in_once() {
-        check("{{a}} {{ b }}", "{{ b }} B");
-    }
-
-    #[test]
-    fn what_is_not_known_stays() {
-        check("{{ c }} {% if %} {{ b", "{{ c }} {% if %} {{ b");
-        check("{{{ b }}} {{ {{ b }}", "{B} {{ B");
-    }
 
     #[test]
     fn a_name_is_found_whatever_its_spaces() {
         assert!(asks_for("x {{candidate_answer }}", "candidate_answer"));
         assert!(!asks_for("candidate_answer", "candidate_answer"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_rendered(text in "[{} ab]{0,30}") {
-            render(&text, |_| Some("x".into()));
-        }
     }
 }

@@ -1,5 +1,6 @@
 //! One case as written → one case that can be run.
 
+use super::defaults::{completed, wrong_vars};
 use super::evaluators;
 use super::messages::Reader;
 use super::scope::{Scope, Shared, warn_of_empty_list};
@@ -10,8 +11,9 @@ use agentv_core::suite::Fingerprint;
 use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName, WorkspaceSpec};
 use std::sync::Arc;
 
-/// Keys that say something to people only, or that other versions of AgentV read.
-const SILENT: [&str; 5] = ["description", "note", "reference_answer", "metadata", "evaluator"];
+/// Keys that say something to people only, or that other versions of AgentV read; and `vars`, which are put in by then.
+const PASSED_OVER: [&str; 6] =
+    ["description", "note", "reference_answer", "metadata", "evaluator", "vars"];
 
 /// The id of a case, if it has one.
 pub(super) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
@@ -40,6 +42,9 @@ pub(super) fn check(
     let mut fingerprint = scope.digest();
     if purpose == Purpose::Run {
         fingerprint.node(node);
+        if let Some(digest) = &scope.defaults.digest {
+            fingerprint.update(digest);
+        }
         // The suite's bar and tools are part of what its cases are.
         let suite = &scope.suite;
         fingerprint.update(suite.pass_score.value().to_le_bytes());
@@ -50,9 +55,14 @@ pub(super) fn check(
         fingerprint.update([scope.on_error as u8]);
     }
 
+    let completed = completed(node, &owner, scope, notes);
+    let node = completed.as_ref();
     let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;
-    for key in SILENT {
-        fields.node(key);
+    fields.pass_over(&PASSED_OVER);
+    let wrong = |vars: &&Node<'_>| vars.as_map().is_none() && !vars.is_null();
+    if let Some(vars) = node.get("vars").filter(wrong) {
+        let message = wrong_vars(fields.owner(), vars);
+        fields.error_at("vars::type", vars.span, message);
     }
     let id = required_text(&mut fields, &["id"], "give it a short, unique `id`");
     let outcome = required_text(

@@ -1,5 +1,6 @@
 //! Where things are: the repository's root, the eval files that arguments name, the targets file.
 
+use super::format::{Format, is_eval_file, is_sidecar};
 use super::glob;
 use std::path::{Path, PathBuf};
 
@@ -33,10 +34,10 @@ impl DiscoverError {
                 }
                 match missing
                     .iter()
-                    .find(|path| is_eval_file(Path::new(path)) && !path.contains('*'))
+                    .find(|path| Format::of(Path::new(path)).is_some() && !path.contains('*'))
                 {
                     Some(path) => format!("there is no file `{path}` here"),
-                    None => "eval files end in .yaml, .yml or .jsonl".to_owned(),
+                    None => format!("eval files end in {}", Format::ENDINGS),
                 }
             }
         }
@@ -62,13 +63,13 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
     let mut missing = Vec::new();
     for argument in arguments {
         let path = working_dir.join(argument);
-        let found = if is_eval_file(&path) && path.exists() && !path.is_dir() {
+        let found = if Format::of(&path).is_some() && path.exists() && !path.is_dir() {
             vec![path]
         } else {
             glob::expand(argument, working_dir)
                 .unwrap_or_default()
                 .into_iter()
-                .filter(|path| is_eval_file(path))
+                .filter(|path| is_meant(path))
                 .collect()
         };
         if found.is_empty() {
@@ -84,10 +85,14 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// By its ending.
-pub(super) fn is_eval_file(path: &Path) -> bool {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    extension.is_some_and(|extension| ["yaml", "yml", "jsonl"].contains(&extension.as_str()))
+/// Whether a pattern that matches this file means it. Many files are JSON or CSV, results are JSONL, and what stands beside
+/// a dataset is read with it.
+fn is_meant(path: &Path) -> bool {
+    match Format::of(path) {
+        Some(Format::Yaml) => !is_sidecar(path),
+        Some(_) => is_eval_file(path),
+        None => false,
+    }
 }
 
 /// What a targets file may be called, the best first.

@@ -3,7 +3,7 @@
 //! Large datasets are JSONL, so the plain way is fast and knows no places. When something is wrong with a value, it is read
 //! again by [`located`], which does.
 
-use crate::config::{Entry, Kind, Map, Node, Span};
+use crate::config::{Entry, Kind, Map, Node, Notes, Span};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 use serde_json::value::RawValue;
@@ -45,6 +45,17 @@ fn locate<'t>(raw: &'t str, text: &'t str) -> serde_json::Result<Node<'t>> {
         _ => parse(raw)?.kind,
     };
     Ok(Node::new(kind, span))
+}
+
+/// Notes that a text is no JSON, where that was noticed.
+pub(super) fn note_syntax(text: &str, error: &serde_json::Error, notes: &mut Notes) {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let start = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+    let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let reason = error.to_string();
+    let reason = reason.split(" at line ").next().unwrap_or_default();
+    let span = Span { start: small(start), end: small(start + 1) };
+    notes.error("json::syntax", Some(span), format!("this is no JSON: {reason}"));
 }
 
 /// Where a slice stands in the text that it was cut from.

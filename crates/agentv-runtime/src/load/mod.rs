@@ -10,12 +10,16 @@
 
 mod case;
 mod changed;
+mod csv;
+mod defaults;
 mod discover;
 mod dotenv;
 mod evaluators;
 mod files;
+mod format;
 mod glob;
 mod guidelines;
+mod header;
 mod json;
 mod jsonl;
 mod messages;
@@ -28,16 +32,20 @@ mod selection;
 mod settings;
 mod source;
 mod split;
+mod stream;
 mod suite;
 mod suites;
 mod targets;
 mod validate;
 mod workspace;
+mod written;
 mod yaml;
 
 pub use changed::{ChangedError, changed_since};
 pub use discover::{DiscoverError, eval_files, repo_root, targets_in};
+pub use format::{Format, has_cases, is_eval_file};
 pub use glob::{BadGlob, Glob};
+pub use header::reads_as_var;
 pub use ordinals::Ordinals;
 pub use places::case_lines;
 pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
@@ -47,6 +55,7 @@ pub use suite::LoadedSuite;
 pub use suites::{FoundSuites, suites_below};
 pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
 pub use validate::{FileKind, validatable, validate};
+pub use written::{CSV_KEYS, CsvShape, Written, written};
 
 use crate::config::{Cost, Dropped, Env, Note, Notes};
 use crate::process::Processes;

@@ -1,21 +1,25 @@
 //! On which line each case of an eval file starts, for those who point at cases.
 
+use super::format::Format;
 use super::scope::CASES;
-use super::suite::is_jsonl;
-use super::yaml;
+use super::{json, yaml};
 use crate::config::{Node, Notes};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The line of each case, from 1, by the case's place in the file. What cannot be read has none.
+/// The line of each case, from 1, by the case's place in the file. What cannot be read has none, nor have rows of a table:
+/// their cells may hold lines.
 pub fn case_lines(path: &Path) -> Vec<usize> {
-    if is_jsonl(path) {
-        return File::open(path)
-            .map(|file| lines_of_jsonl(BufReader::new(file)))
-            .unwrap_or_default();
+    let text = || std::fs::read_to_string(path).unwrap_or_default();
+    match Format::of(path) {
+        Some(Format::Jsonl) => {
+            File::open(path).map(|file| lines_of_jsonl(BufReader::new(file))).unwrap_or_default()
+        }
+        Some(Format::Json) => lines_of_json(&text()),
+        Some(Format::Yaml) => lines_of_yaml(&text()),
+        Some(Format::Csv) | None => Vec::new(),
     }
-    std::fs::read_to_string(path).map(|text| lines_of_yaml(&text)).unwrap_or_default()
 }
 
 /// A dataset may be large, so it is only passed by.
@@ -25,8 +29,17 @@ fn lines_of_jsonl(file: impl BufRead) -> Vec<usize> {
 }
 
 fn lines_of_yaml(text: &str) -> Vec<usize> {
-    let Some(root) = yaml::parse(text, &mut Notes::new("")) else { return Vec::new() };
-    let list = CASES.iter().find_map(|key| root.get(key)).and_then(Node::as_list);
+    let root = yaml::parse(text, &mut Notes::new(""));
+    root.map(|root| lines_of_list(&root, text)).unwrap_or_default()
+}
+
+fn lines_of_json(text: &str) -> Vec<usize> {
+    json::parse(text).map(|root| lines_of_list(&root, text)).unwrap_or_default()
+}
+
+/// The list is the whole file, or stands under its key.
+fn lines_of_list(root: &Node<'_>, text: &str) -> Vec<usize> {
+    let list = CASES.iter().find_map(|key| root.get(key)).unwrap_or(root).as_list();
     let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let line = |start: usize| 1 + breaks.partition_point(|at| *at < start);
     list.unwrap_or_default().iter().map(|case| line(case.span.start as usize)).collect()
@@ -42,6 +55,12 @@ mod tests {
         assert_eq!(lines_of_yaml(text), [3, 7, 8]);
         assert!(lines_of_yaml("evalcases: 3\n").is_empty());
         assert!(lines_of_yaml("{").is_empty());
+    }
+
+    #[test]
+    fn cases_of_json_are_a_list_or_stand_under_their_key() {
+        assert_eq!(lines_of_json("[\n {\"id\": 1},\n\n {\"id\": 2}]"), [2, 4]);
+        assert_eq!(lines_of_json("{\"tests\": [\n{}]}"), [2]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What the cases of one eval file are checked against.
 
+use super::defaults::{Defaults, TEXTS};
 use super::evaluators;
 use super::files::Files;
 use super::selection::Selection;
@@ -24,6 +25,8 @@ pub(super) struct Scope {
     pub evaluators: Option<Shared>,
     /// What the suite says of its cases' workspaces.
     pub workspace: Option<Arc<WorkspaceSpec>>,
+    /// What the suite says for cases that do not.
+    pub defaults: Defaults,
     /// Who grades where nobody is named.
     pub default_judge: Arc<[EvaluatorEntry]>,
     /// What a failed grading does, unless the evaluator says otherwise.
@@ -45,7 +48,7 @@ pub(super) struct Shared {
     pub is_touched: bool,
 }
 
-/// What stands at the head of an eval file, or in the file beside a JSONL dataset.
+/// What stands at the head of an eval file, or in the file beside a dataset.
 #[derive(Debug)]
 pub(super) struct Head {
     pub dataset: Option<String>,
@@ -95,7 +98,8 @@ impl Head {
         env: &Env,
     ) -> Option<ReadHead<'t>> {
         let mut fields = Fields::of(root, "the eval file", Cost::Command, notes, env)?;
-        for key in SILENT.iter().chain(extra) {
+        // The defaults of cases are read by `Defaults`.
+        for key in SILENT.iter().chain(extra).chain(&["vars"]).chain(TEXTS.concat().iter()) {
             fields.node(key);
         }
         let mut head = Self { dataset: fields.take("dataset"), ..Self::default() };

@@ -1,8 +1,8 @@
 //! Where a run takes its cases from: held in memory, or streamed from a file that was checked before.
 
-use super::jsonl::{JsonlCases, JsonlLine, JsonlSource};
 use super::ordinals::Ordinals;
 use super::selection::Selection;
+use super::stream::{StreamSource, StreamedCases, StreamedRow};
 use agentv_core::{EvalCase, TargetName};
 use std::collections::BTreeMap;
 use std::io;
@@ -23,7 +23,7 @@ pub struct CaseSource {
 pub(super) enum SourceKind {
     Held(Arc<[Arc<EvalCase>]>),
     Streamed {
-        source: Arc<JsonlSource>,
+        source: Arc<StreamSource>,
         /// The lots of the wanted cases, if any are to be drawn.
         picks: Vec<(Pick, Option<TargetName>)>,
         /// Which of the wanted cases were drawn; `None` for all.
@@ -104,8 +104,8 @@ impl CaseSource {
         Ok(match &self.kind {
             SourceKind::Held(cases) => Cases::Held { cases: Arc::clone(cases), next: 0 },
             SourceKind::Streamed { source, only, .. } => {
-                let lines = Box::new(JsonlSource::open(source)?);
-                Cases::Streamed { lines, only: only.clone() }
+                let rows = Box::new(StreamSource::open(source)?);
+                Cases::Streamed { rows, only: only.clone() }
             }
         })
     }
@@ -115,14 +115,14 @@ impl CaseSource {
 #[derive(Debug)]
 pub enum Cases {
     Held { cases: Arc<[Arc<EvalCase>]>, next: usize },
-    Streamed { lines: Box<JsonlCases>, only: Option<Ordinals> },
+    Streamed { rows: Box<StreamedCases>, only: Option<Ordinals> },
 }
 
 /// The next case, which may still have to be read. Several can be read at once.
 #[derive(Debug)]
 pub enum Pulled {
     Held(Arc<EvalCase>),
-    Line(JsonlLine),
+    Row(StreamedRow),
 }
 
 impl Cases {
@@ -133,10 +133,10 @@ impl Cases {
                 *next += 1;
                 Ok(case.map(Pulled::Held))
             }
-            Self::Streamed { lines, only } => loop {
-                let Some(line) = lines.pull()? else { return Ok(None) };
-                if only.as_ref().is_none_or(|only| only.contains(line.ordinal)) {
-                    return Ok(Some(Pulled::Line(line)));
+            Self::Streamed { rows, only } => loop {
+                let Some(row) = rows.pull()? else { return Ok(None) };
+                if only.as_ref().is_none_or(|only| only.contains(row.ordinal)) {
+                    return Ok(Some(Pulled::Row(row)));
                 }
             },
         }
@@ -148,7 +148,7 @@ impl Pulled {
     pub fn ordinal(&self) -> usize {
         match self {
             Self::Held(case) => case.ordinal,
-            Self::Line(line) => line.ordinal,
+            Self::Row(row) => row.ordinal,
         }
     }
 
@@ -156,7 +156,7 @@ impl Pulled {
     pub fn case(&self) -> Option<Arc<EvalCase>> {
         match self {
             Self::Held(case) => Some(Arc::clone(case)),
-            Self::Line(line) => line.case().map(Arc::new),
+            Self::Row(row) => row.case().map(Arc::new),
         }
     }
 }

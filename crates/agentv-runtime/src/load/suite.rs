@@ -1,11 +1,14 @@
 //! An eval file → a suite and its cases.
 
+use super::defaults::Defaults;
 use super::files::Files;
+use super::format::{Format, is_about_dataset, is_sidecar, sidecar};
 use super::guidelines::Guidelines;
 use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
-use super::{Loader, Report, case, dotenv, jsonl, moved, split, yaml};
-use crate::config::{Env, FileSearch, Node, Note, Notes, Span};
+use super::stream::{self, Data, Layout};
+use super::{Loader, Report, case, dotenv, header, json, moved, split, yaml};
+use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use agentv_core::{EvalCase, Suite, TargetName};
 use std::collections::{BTreeMap, HashMap};
@@ -48,7 +51,11 @@ impl Loader {
             Files::new(FileSearch::new(dir, &self.repo_root, &self.working_dir), guidelines);
 
         let desk = Desk { loader: self, path, files: Arc::new(files), env: env.clone() };
-        let loaded = if is_jsonl(path) { desk.jsonl(&mut notes) } else { desk.yaml(&mut notes) };
+        let loaded = match Format::of(path) {
+            Some(Format::Jsonl | Format::Csv) => desk.dataset(&mut notes),
+            Some(Format::Json) => desk.json(&mut notes),
+            Some(Format::Yaml) | None => desk.yaml(&mut notes),
+        };
         report.notes.extend(guideline_notes);
         report.add(notes);
         let loaded = loaded.map(|Parsed { suite, target, cases, is_of_2 }| LoadedSuite {
@@ -61,10 +68,6 @@ impl Loader {
         });
         (loaded, report)
     }
-}
-
-pub(super) fn is_jsonl(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("jsonl"))
 }
 
 struct Parsed {
@@ -88,11 +91,11 @@ impl Desk<'_> {
         let changed = self.loader.selection.changed.as_ref();
         changed.is_some_and(|changed| {
             changed.touch(self.path)
-                || (is_jsonl(self.path) && changed.touch(&self.path.with_extension("yaml")))
+                || sidecar(self.path).is_some_and(|beside| changed.touch(&beside))
         })
     }
 
-    fn scope(&self, head: Head) -> (Scope, Option<String>) {
+    fn scope(&self, head: Head, defaults: Defaults) -> (Scope, Option<String>) {
         let on_error = head.on_error;
         let (suite, target) = head.into_suite(self.path);
         let scope = Scope {
@@ -102,6 +105,7 @@ impl Desk<'_> {
             processes: Arc::clone(&self.loader.processes),
             evaluators: None,
             workspace: None,
+            defaults,
             default_judge: default_judge(&self.loader.processes, on_error),
             on_error,
             digests: FileDigests::default(),
@@ -142,69 +146,145 @@ impl Desk<'_> {
         notes: &mut Notes,
     ) -> Option<Parsed> {
         let root = yaml::parse(text, notes)?;
-        let read = Head::read(&root, &CASES, notes, &self.env)?;
-        let (mut scope, target) = self.scope(read.head);
-        scope.share_workspace(read.workspace, &root, notes);
-        scope.share_evaluators(read.evaluators, notes);
-        let Listed { cases, total } = cases(&root, &scope, notes)?;
-        note_default_guidelines(&cases, &scope, notes);
-        let is_of_2 = moved::is_of_2(&root);
-        if is_of_2 {
-            moved::look_at_suite(&root, notes);
-        }
-        let mut by_target = BTreeMap::new();
-        for case in &cases {
-            *by_target.entry(case.target.clone()).or_default() += 1;
-        }
-        let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total };
-        Some(Parsed { suite: scope.suite, target, cases, is_of_2 })
+        self.read_root(&root, cases, notes)
     }
 
-    fn jsonl(&self, notes: &mut Notes) -> Option<Parsed> {
-        let path = self.path.to_owned();
-        let data = match jsonl::Data::new(&path) {
-            Ok(data) => data,
+    fn read_root(
+        &self,
+        root: &Node<'_>,
+        cases: impl FnOnce(&Node<'_>, &Scope, &mut Notes) -> Option<Listed>,
+        notes: &mut Notes,
+    ) -> Option<Parsed> {
+        let read = Head::read(root, &CASES, notes, &self.env)?;
+        let (mut scope, target) = self.scope(read.head, Defaults::read(root, notes));
+        scope.share_workspace(read.workspace, root, notes);
+        scope.share_evaluators(read.evaluators, notes);
+        let Listed { cases, total } = cases(root, &scope, notes)?;
+        let is_of_2 = moved::is_of_2(root);
+        if is_of_2 {
+            moved::look_at_suite(root, notes);
+        }
+        Some(Parsed { is_of_2, ..hold(cases, total, scope, target, notes) })
+    }
+
+    /// A list of cases, or a suite with the keys of one in YAML.
+    fn json(&self, notes: &mut Notes) -> Option<Parsed> {
+        let text = read_text(self.path, notes)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let node = match json::parse(text) {
+            Ok(node) => node,
             Err(error) => {
-                notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));
+                json::note_syntax(text, &error, notes);
+                notes.locate(text, 1);
                 return None;
             }
         };
-        let (scope, target) = self.beside(notes);
-        let suite = Arc::clone(&scope.suite);
-        match jsonl::check(data, scope, notes) {
-            Ok(cases) => Some(Parsed { suite, target, cases, is_of_2: false }),
-            Err(error) => {
-                notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));
-                None
-            }
+        let mark = notes.mark();
+        let parsed = self.json_root(&node, notes);
+        if notes.mark() == mark {
+            return parsed;
         }
+        // Something is to be said, so the file is read again in the way that knows places.
+        notes.rewind(mark);
+        let node = json::located(text).unwrap_or(node);
+        let parsed = self.json_root(&node, notes);
+        notes.locate(text, 1);
+        parsed
+    }
+
+    fn json_root(&self, root: &Node<'_>, notes: &mut Notes) -> Option<Parsed> {
+        let Kind::List(items) = &root.kind else {
+            if let Some(beside) = sidecar(self.path).filter(|beside| is_sidecar(beside)) {
+                let name = beside.file_name().unwrap_or_default().to_string_lossy();
+                let message = format!("`{name}` is not read: the settings are in this file");
+                let note = notes.warning("dataset::beside", None, message);
+                note.help("make the file a list of cases, or move the settings into it");
+            }
+            return self.read_root(root, listed_cases, notes);
+        };
+        let (scope, target) = self.beside(notes);
+        warn_of_twins(items, &scope, notes);
+        let cases = split::check_all(items, 0, &scope, notes);
+        Some(hold(cases, items.len(), scope, target, notes))
+    }
+
+    /// A dataset that is streamed.
+    fn dataset(&self, notes: &mut Notes) -> Option<Parsed> {
+        let parsed = Data::new(self.path).and_then(|data| {
+            let (scope, target) = self.beside(notes);
+            let layout = if Format::of(self.path) == Some(Format::Csv) {
+                let Some(table) = header::read(&data, self.path, &scope.defaults, notes)? else {
+                    return Ok(None);
+                };
+                Layout::Table(table)
+            } else {
+                Layout::Lines
+            };
+            let suite = Arc::clone(&scope.suite);
+            let cases = stream::check(data, layout, scope, notes)?;
+            Ok(Some(Parsed { suite, target, cases, is_of_2: false }))
+        });
+        parsed.unwrap_or_else(|error| {
+            notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));
+            None
+        })
     }
 
     /// What the YAML file of the same name says about a dataset: its name, target and evaluators.
     fn beside(&self, notes: &mut Notes) -> (Scope, Option<String>) {
-        let path = self.path.with_extension("yaml");
-        let Some(text) = path.is_file().then(|| read_text(&path, notes)).flatten() else {
-            return self.scope(Head::default());
-        };
+        let nothing = || self.scope(Head::default(), Defaults::default());
+        let Some(path) = sidecar(self.path).filter(|path| path.is_file()) else { return nothing() };
+        let Some(text) = read_text(&path, notes) else { return nothing() };
         let mut own = Notes::new(path.as_path());
+        if !is_about_dataset(&text) {
+            warn_of_suite_beside(&path, notes);
+            return nothing();
+        }
         let root = yaml::parse(&text, &mut own);
         let read = root
             .as_ref()
             .filter(|root| !root.is_null())
-            .and_then(|root| Head::read(root, &CASES, &mut own, &self.env));
-        let (head, list, workspace) = read.map_or_else(
-            || (Head::default(), None, None),
-            |read| (read.head, read.evaluators, read.workspace),
-        );
-        let (mut scope, target) = self.scope(head);
-        if let Some(root) = &root {
-            scope.share_workspace(workspace, root, &mut own);
-        }
-        scope.share_evaluators(list, &mut own);
+            .and_then(|root| Some((root, Head::read(root, &[], &mut own, &self.env)?)));
+        let (scope, target) = match read {
+            Some((root, read)) => {
+                let defaults = Defaults::read(root, &mut own);
+                let (mut scope, target) = self.scope(read.head, defaults);
+                scope.share_workspace(read.workspace, root, &mut own);
+                scope.share_evaluators(read.evaluators, &mut own);
+                (scope, target)
+            }
+            None => nothing(),
+        };
         own.locate(&text, 1);
         notes.absorb(own);
         (scope, target)
     }
+}
+
+fn warn_of_suite_beside(path: &Path, notes: &mut Notes) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let message =
+        format!("`{name}` has cases or records of its own, so it says nothing about this dataset");
+    notes.warning("dataset::beside", None, message).help(
+        "rename one of the two files; settings of a dataset are in a YAML file without cases",
+    );
+}
+
+/// Cases that are held in memory.
+fn hold(
+    cases: Vec<Arc<EvalCase>>,
+    total: usize,
+    scope: Scope,
+    target: Option<String>,
+    notes: &mut Notes,
+) -> Parsed {
+    note_default_guidelines(&cases, &scope, notes);
+    let mut by_target = BTreeMap::new();
+    for case in &cases {
+        *by_target.entry(case.target.clone()).or_default() += 1;
+    }
+    let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total };
+    Parsed { suite: scope.suite, target, cases, is_of_2: false }
 }
 
 /// The wanted ones of the cases in a file, and how many there are.
@@ -222,9 +302,12 @@ fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Lis
             Some(list) => format!("`evalcases` must be a list of cases, not {}", list.describe()),
         };
         let span = list.map_or(Span { start: 0, end: 1 }, |list| list.span);
-        notes
-            .error("suite::cases", Some(span), message)
-            .help("add `evalcases:` with a list of cases");
+        let help = if is_sidecar(&scope.suite.file) {
+            "name the dataset beside it instead, which it is about"
+        } else {
+            "add `evalcases:` with a list of cases"
+        };
+        notes.error("suite::cases", Some(span), message).help(help);
         return None;
     };
     warn_of_twins(items, scope, notes);

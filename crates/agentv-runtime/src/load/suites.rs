@@ -1,13 +1,9 @@
 //! The suites of a directory, for those who name no file: what lies in `evals/`, and what is called `*.eval.*`.
 
-use super::discover::{TARGETS_FILES, is_eval_file};
-use super::scope::CASES;
-use super::suite::is_jsonl;
+use super::discover::TARGETS_FILES;
+use super::format::{Format, is_eval_file, is_sidecar};
 use ignore::WalkBuilder;
-use serde_json::Value;
 use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// The directory whose files are suites, wherever it is.
@@ -35,15 +31,20 @@ pub fn suites_below(dir: &Path, repo_root: &Path) -> FoundSuites {
     // A directory that cannot be read hides its files, not its neighbours.
     for entry in walk.flatten() {
         let path = entry.path();
-        if !path.is_file() || !is_eval_file(path) || is_of_another_kind(path) {
+        let Some(format) = Format::of(path).filter(|_| path.is_file()) else { continue };
+        if is_of_another_kind(path) {
             continue;
         }
         let folder = path.parent().and_then(|parent| parent.strip_prefix(dir).ok());
         if is_named_so(path) {
             found.suites.push(path.to_owned());
         } else if starts_in_suites || folder.is_some_and(is_in_suites_dir) {
-            let list = if has_cases(path) { &mut found.suites } else { &mut found.others };
-            list.push(path.to_owned());
+            if is_eval_file(path) {
+                found.suites.push(path.to_owned());
+            } else if matches!(format, Format::Yaml | Format::Jsonl) {
+                // Of JSON and tables nobody would think so.
+                found.others.push(path.to_owned());
+            }
         }
     }
     found
@@ -63,47 +64,7 @@ fn is_named_so(path: &Path) -> bool {
 fn is_of_another_kind(path: &Path) -> bool {
     let targets = TARGETS_FILES.iter().filter_map(|name| Path::new(name).file_name());
     let mut others = targets.chain([".agentv.yaml"].map(OsStr::new));
-    others.any(|name| path.file_name() == Some(name)) || is_beside_dataset(path)
-}
-
-/// Whether it says what the cases of a dataset have in common.
-pub(super) fn is_beside_dataset(path: &Path) -> bool {
-    !is_jsonl(path) && path.with_extension("jsonl").is_file()
-}
-
-/// Whether somebody meant it to be a suite. A broken file is one, too: better to complain about it than to pass it over.
-fn has_cases(path: &Path) -> bool {
-    let looked = if is_jsonl(path) { first_line_is_case(path) } else { has_key_of_cases(path) };
-    looked.unwrap_or(true)
-}
-
-fn first_line_is_case(path: &Path) -> io::Result<bool> {
-    for line in BufReader::new(File::open(path)?).lines() {
-        let line = line?;
-        if !line.trim().is_empty() {
-            let case: Result<Value, _> = serde_json::from_str(&line);
-            return Ok(case.map_or(true, |case| case.get("id").is_some()));
-        }
-    }
-    Ok(false)
-}
-
-/// A look at the beginnings of lines, since a large file is parsed soon enough.
-fn has_key_of_cases(path: &Path) -> io::Result<bool> {
-    for line in BufReader::new(File::open(path)?).lines() {
-        let line = line?;
-        let start = line.trim_start_matches(['{', '"', '\'', '\u{feff}', ' ']);
-        let is_nested = line.starts_with(' ');
-        let is_key = |key: &&str| {
-            start.strip_prefix(*key).is_some_and(|rest| {
-                rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':')
-            })
-        };
-        if !is_nested && CASES.iter().any(is_key) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    others.any(|name| path.file_name() == Some(name)) || is_sidecar(path)
 }
 
 #[cfg(test)]

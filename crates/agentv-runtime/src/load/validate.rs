@@ -1,8 +1,7 @@
 //! `agentv validate`: the loader itself, without a run.
 
-use super::scope::CASES;
-use super::suite::{is_jsonl, read_text};
-use super::suites::is_beside_dataset;
+use super::format::{Format, is_eval_file, is_sidecar};
+use super::suite::read_text;
 use super::{Loader, Report, guidelines, yaml};
 use crate::config::{Cost, Notes};
 use std::io;
@@ -52,7 +51,7 @@ fn config(path: &Path) -> Report {
 }
 
 /// The files that an argument names: itself, or all that are ours below a directory. Hidden directories and `node_modules`
-/// are skipped, and so are YAML files that have none of our keys.
+/// are skipped, and so are files that have none of our keys.
 pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !std::fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -70,7 +69,7 @@ pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
                 if !name.starts_with('.') && name != "node_modules" {
                     waiting.push(path);
                 }
-            } else if is_jsonl(&path) || (is_yaml(&path) && is_ours(&path)) {
+            } else if is_eval_file(&path) || is_settings_file(&path) {
                 found.push(path);
             }
         }
@@ -78,26 +77,20 @@ pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn is_yaml(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
-}
-
-/// A broken file is ours, too: better to complain about one too many than to pass one over.
-fn is_ours(path: &Path) -> bool {
-    // What stands beside a dataset is checked with it.
-    if is_beside_dataset(path) {
+/// Whether a file holds targets or configuration.
+fn is_settings_file(path: &Path) -> bool {
+    if Format::of(path) != Some(Format::Yaml) || is_sidecar(path) {
         return false;
     }
-    let Ok(text) = std::fs::read_to_string(path) else { return true };
-    let Some(root) = yaml::parse(&text, &mut Notes::new(path)) else { return true };
-    let keys = CASES.iter().copied().chain(["targets", "guideline_patterns", "$schema"]);
-    keys.into_iter().any(|key| root.get(key).is_some())
-        || path.file_name().is_some_and(|name| name.to_string_lossy().contains(".eval."))
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let root = yaml::parse(&text, &mut Notes::new(path));
+    let keys = ["targets", "guideline_patterns", "$schema"];
+    root.is_some_and(|root| keys.iter().any(|key| root.get(key).is_some()))
 }
 
 /// By `$schema` if the file has one, else by its name.
 fn kind_of(path: &Path) -> FileKind {
-    if is_jsonl(path) {
+    if Format::of(path) != Some(Format::Yaml) {
         return FileKind::Eval;
     }
     let declared = std::fs::read_to_string(path).ok().and_then(|text| {

@@ -201,7 +201,8 @@ impl<'t> Builder<'t> {
             Some(Body::List(items)) => items.push(node),
             Some(Body::Map { entries, key, merged, seen }) => {
                 let Some((key, key_span)) = key.take() else { return Ok(()) };
-                if key == "<<" {
+                // In quotes it takes up more, and is a key like any other.
+                if key == "<<" && key_span.end - key_span.start == 2 {
                     merged.push(mergeable(node, key_span)?);
                     return Ok(());
                 }
@@ -397,6 +398,7 @@ mod tests {
         );
         check("k: &n name\n*n : 1", json!({"k": "name", "name": 1}));
         refuses("a: {<<: 3}", "`<<` merges");
+        check("a: {'<<': 3}", json!({"a": {"<<": 3}}));
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use crate::config::Env;
 use crate::evaluators::ask::{Question, ask};
-use crate::evaluators::{reply, template};
+use crate::evaluators::reply;
 use crate::process::{Command, Gentle, Processes, RunError, Stdin, first_program};
 use agentv_core::evaluator::Needs;
+use agentv_core::prompt::fill;
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
 use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
 use serde_json::{Value, json};
@@ -182,7 +183,7 @@ async fn by_model(
     };
     let results = number::to_string_pretty(&results(members))
         .map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))?;
-    let user = template::render(prompt.unwrap_or(DEFAULT_PROMPT), |name| {
+    let user = fill(prompt.unwrap_or(DEFAULT_PROMPT), |name| {
         (name == "EVALUATOR_RESULTS_JSON").then(|| results.as_str().into())
     });
     let request = json!({

@@ -4,6 +4,7 @@ use crate::config::{Env, Fields, Kind, Node};
 use crate::evaluators::script::Script;
 use crate::evaluators::{Build, payload, template};
 use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use agentv_core::prompt::fill;
 use agentv_core::{EvalContext, EvaluatorError};
 use agentv_wire::{FailureKind, Object, number};
 use serde::Serialize;
@@ -185,7 +186,7 @@ impl Prompt {
                 run(command, cx, processes).await?.into()
             }
         };
-        let mut prompt = template::render(&template, |name| variable(name, cx));
+        let mut prompt = fill(&template, |name| variable(name, cx));
         // Whoever brings a prompt decides what is in it; the default one shows all there is to judge.
         if matches!(self.source, Source::Default) && cx.candidate.file_changes.is_some() {
             prompt.push_str("\n\n[[ ## file_changes ## ]]\n");

@@ -1,0 +1,55 @@
+//! `agentv convert`: an eval file in another format.
+
+use crate::args::ConvertArgs;
+use crate::settings::Surroundings;
+use crate::terminal::{self, Screen, show_notes};
+use agentv_runtime::convert::{Conversion, ConvertError, YamlShape, convert};
+use agentv_runtime::load::Format;
+use agentv_wire::Exit;
+use std::error::Error;
+
+pub(crate) fn run(args: &ConvertArgs, surroundings: &Surroundings) -> Exit {
+    let here = &surroundings.working_dir;
+    let input = here.join(&args.input);
+    let out = args.out.as_ref().map_or_else(|| input.with_extension("yaml"), |out| here.join(out));
+    let yaml = if args.suite { YamlShape::Suite } else { YamlShape::Documents };
+    let conversion = Conversion { input, out, yaml, force: args.force };
+    let converted = match convert(&conversion) {
+        Ok(converted) => converted,
+        Err(ConvertError::Faulty(report)) => {
+            show_notes(&report, here);
+            return terminal::fail("nothing was written", None);
+        }
+        Err(error) => return refuse(&error),
+    };
+    show_notes(&converted.report, here);
+    converted.remarks.iter().for_each(|remark| terminal::warn(remark));
+    let mut screen = Screen::new();
+    let out = conversion.out.display();
+    screen.line(format!("Converted {} records to {out}", converted.records));
+    if let Some(settings) = converted.settings {
+        screen.line(format!("Settings: {}", settings.display()));
+    }
+    Exit::Success
+}
+
+fn refuse(error: &ConvertError) -> Exit {
+    let help = match error {
+        ConvertError::Unknown(_) => format!("eval files end in {}", Format::ENDINGS),
+        ConvertError::SameFormat { .. } => "name a file of another format with `--out`".to_owned(),
+        ConvertError::Exists(_) => {
+            "choose another `--out`, or replace it with `--force`".to_owned()
+        }
+        ConvertError::InTheWay(_) => "give the dataset another name with `--out`".to_owned(),
+        ConvertError::Lossy { .. } => {
+            "choose another format, or leave it out with `--force`".to_owned()
+        }
+        ConvertError::Faulty(_) | ConvertError::Records(_) => String::new(),
+        ConvertError::Unwritable { .. } => {
+            let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+            terminal::complain(&format!("{error}{cause}"), None);
+            return Exit::Incomplete;
+        }
+    };
+    terminal::fail(&error.to_string(), Some(help.as_str()).filter(|help| !help.is_empty()))
+}
