@@ -29,6 +29,8 @@ install_debian_packages() {
     has node || missing+=(nodejs)
     has npm || missing+=(npm)
     has unshare || missing+=(util-linux)
+    has xmllint || missing+=(libxml2-utils)
+    has chromium || has google-chrome || missing+=(chromium)
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing+=(ca-certificates)
     if ((${#missing[@]} == 0)); then
         return
@@ -63,6 +65,7 @@ install_npm_packages() {
         return 1
     fi
     npm ci --no-audit --no-fund
+    npm ci --no-audit --no-fund --prefix tests/browser
 }
 
 # The real clients that the tests run against a stub of their API, on loopback only. They are kept outside of the clone; what
@@ -127,6 +130,12 @@ build_with_bun() (
     "$bun" scripts/verify-attachments.ts <payload.json | grep -F '"score": 0.5'
 )
 
+# The HTML report in a real browser, and the JUnit report in the hands of others.
+test_reports() {
+    cargo build --quiet --package agentv-cli
+    (cd tests/browser && node --test --test-reporter=spec)
+}
+
 test_python() { (cd packages/python && python3 -m unittest); }
 
 long=false
@@ -153,6 +162,7 @@ run "real clients for the tests" install_clients
 run "formatting (cargo fmt)" cargo fmt --all --check
 run "lints (cargo clippy)" cargo clippy --workspace --all-targets -- -D warnings
 run "tests (cargo nextest)" cargo nextest run --workspace --profile "$profile"
+run "tests of the reports in a browser (node --test)" test_reports
 run "examples in the documentation (cargo test --doc)" cargo test --doc --workspace --quiet
 run "generated files (cargo xtask gen --check)" cargo xtask gen --check
 run "house rules (cargo xtask tidy)" cargo xtask tidy

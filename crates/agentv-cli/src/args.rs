@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Put runs side by side: what changed, and is it more than noise?
     Compare(CompareArgs),
+    /// Show a run as a web page, or for other programs: junit, markdown, csv, json
+    Report(ReportArgs),
     /// Join the results of shards into one file
     Merge(MergeArgs),
     /// Look at the answers that `--cache` has kept, or remove them
@@ -288,6 +290,9 @@ pub(crate) struct EvalArgs {
     /// The format of the results
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
     pub output_format: OutputFormat,
+    /// When the run is over, also write a report: html, junit, markdown, csv or json. Repeat it for more
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub report: Vec<String>,
     /// Take up a run again that ended early [default: the last run of these files, or the last of all]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["no_run_folder", "dry_run"])]
     pub resume: Option<String>,
@@ -430,6 +435,39 @@ pub(crate) enum CompareFormat {
     Table,
     Json,
     Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without a format, the web page is written: `report.html` in the run's folder, or
+beside the results file. `-` stands for standard output, for one format at most.
+In GitHub Actions, the step's summary and annotations are written, too.
+
+Exit codes: 0 done, 2 wrong input, 3 a report could not be written
+
+Examples:
+  agentv report
+  agentv report --html report.html --junit junit.xml
+  agentv report results.jsonl --markdown -")]
+pub(crate) struct ReportArgs {
+    /// The id or folder of a run, a results file (.jsonl, .yaml), or `latest` [default: the last run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// One web page with everything, which needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// For CI systems
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// A short page for pull requests
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// A row for each record, for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Numbers and each case in short, for programs
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

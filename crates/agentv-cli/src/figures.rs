@@ -29,7 +29,6 @@ pub(crate) fn score(value: f64) -> String {
 }
 
 /// `850 ms`, `3.2 s`, `2 min 05 s`, `1 h 02 min`: three figures are enough for anybody.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
 pub(crate) fn duration(time: Duration) -> String {
     let (millis, seconds) = (time.as_millis(), time.as_secs());
     match seconds {
@@ -43,7 +42,6 @@ pub(crate) fn duration(time: Duration) -> String {
 }
 
 /// American dollars: cents from a dollar up, and below it as many digits as say something.
-#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
 pub(crate) fn money(dollars: f64) -> String {
     if dollars == 0.0 || dollars.abs() >= 1.0 {
         format!("${dollars:.2}")
@@ -54,9 +52,13 @@ pub(crate) fn money(dollars: f64) -> String {
     }
 }
 
+/// The same of milliseconds, as records have them. What is no time is none.
+pub(crate) fn millis(time: f64) -> String {
+    duration(Duration::try_from_secs_f64(time / 1000.0).unwrap_or_default())
+}
+
 /// `950`, `12.3k`, `1.2M`: for tokens.
 #[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
-#[cfg_attr(not(test), expect(dead_code, reason = "for the reports"))]
 pub(crate) fn amount(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),
@@ -64,6 +66,16 @@ pub(crate) fn amount(number: u64) -> String {
         999_950..999_950_000 => format!("{:.1}M", number as f64 / 1e6),
         _ => format!("{:.1}G", number as f64 / 1e9),
     }
+}
+
+/// The same of tokens, as records have them.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is no number of tokens is 0"
+)]
+pub(crate) fn tokens(number: f64) -> String {
+    amount(number.round() as u64)
 }
 
 /// Bytes, as people say it.
@@ -116,6 +128,28 @@ mod tests {
         assert_eq!(money(12.345), "$12.35");
         assert_eq!(money(0.0042), "$0.0042");
         assert_eq!(money(0.000_012), "$0.000012");
+    }
+
+    type Writer = fn(f64) -> String;
+
+    /// The page has formats of its own, in JavaScript. A test there reads the same table.
+    #[test]
+    fn the_page_writes_numbers_as_we_do() {
+        let table = include_str!("../../../tests/browser/figures.json");
+        let table: serde_json::Value = serde_json::from_str(table).unwrap();
+        let writers: [(&str, Writer); 5] = [
+            ("score", score),
+            ("percent", percent),
+            ("millis", millis),
+            ("money", money),
+            ("tokens", tokens),
+        ];
+        assert_eq!(table.as_object().unwrap().len(), writers.len());
+        for (name, write) in writers {
+            for example in table[name].as_array().unwrap() {
+                assert_eq!(write(example[0].as_f64().unwrap()), example[1], "{name}: {example}");
+            }
+        }
     }
 
     #[test]

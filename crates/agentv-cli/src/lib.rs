@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod figures;
+mod report;
 mod settings;
 mod terminal;
 
@@ -30,6 +31,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Runs(command) => commands::runs::run(command, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),
         Command::Compare(args) => commands::compare::run(&args, &surroundings),
+        Command::Report(args) => commands::report::run(&args, &surroundings),
         Command::Merge(args) => commands::merge::run(&args, &surroundings),
         Command::Import(args) => commands::import::run(&args, &surroundings),
         Command::Cache(command) => commands::cache::run(&command, &surroundings),

@@ -148,6 +148,17 @@ impl Response {
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: Some(text.into()), ..Self::default() }
     }
+
+    /// Whether it says more than its last words.
+    pub fn tells_steps(&self) -> bool {
+        let calls = |message: &OutputMessage| {
+            message.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
+        };
+        self.messages
+            .as_ref()
+            .is_some_and(|messages| messages.len() > 1 || messages.iter().any(calls))
+            || self.trace.as_ref().is_some_and(|trace| !trace.is_empty())
+    }
 }
 
 /// What a provider says that the answer cost; checked by [`crate::metrics::reported`].

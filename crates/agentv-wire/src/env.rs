@@ -24,6 +24,11 @@ pub const CODEX_STREAM_LOGS: &str = "AGENTV_CODEX_STREAM_LOGS";
 /// See [`CLAUDE_CODE_LOG_FORMAT`].
 pub const CODEX_LOG_FORMAT: &str = "AGENTV_CODEX_LOG_FORMAT";
 
+/// Set by GitHub Actions for every step.
+pub const GITHUB_ACTIONS: &str = "GITHUB_ACTIONS";
+/// Set by GitHub Actions: a file whose Markdown is shown on the job's page.
+pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
 /// The table behind `docs/reference/env.md`.
 pub const DOCUMENTED: &[(&str, &str)] = &[
     (NO_COLOR, "Read. Any value but the empty one turns colours off."),
@@ -48,6 +53,10 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
     (
         CLAUDE_CODE_STREAM_LOGS,
         "Read. `false`, `0` or `off`: no stream logs of Claude Code. Also `AGENTV_CODEX_STREAM_LOGS`.",
+    ),
+    (
+        GITHUB_ACTIONS,
+        "Read. Any value but nothing and `false`: `eval` and `report` print annotations and add to `GITHUB_STEP_SUMMARY`.",
     ),
     (
         CLAUDE_CODE_LOG_FORMAT,

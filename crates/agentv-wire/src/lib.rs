@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
+//! | what `report --json` writes | `snake_case` | [`mod@report`] |
 //! | `run.json` of a run folder | `snake_case` | [`run`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
 //! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
@@ -20,6 +21,7 @@ pub mod file_changes;
 pub mod message;
 pub mod metrics;
 pub mod number;
+pub mod report;
 pub mod result;
 pub mod run;
 pub mod target_proxy;
@@ -31,6 +33,10 @@ pub use exit::Exit;
 pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
+pub use report::{
+    Report, ReportCase, ReportEvaluator, ReportGrade, ReportGroup, ReportSummary, ReportTotals,
+    Standing,
+};
 pub use result::{
     EvaluatorFailure, EvaluatorResult, FailureKind, ProviderRequest, ResultRecord, Status, Usage,
     VerdictWord, Vote,

@@ -76,7 +76,9 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     println!("{table}");
     if options.write {
         let path = root().join("docs/benchmarks.md");
-        fs::write(&path, report::page(&table, &machine, options.rounds))?;
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        let page = report::page(&table, &machine, options.rounds) + report::browser_section(&old);
+        fs::write(&path, page)?;
         eprintln!("wrote docs/benchmarks.md");
     }
     Ok(())

@@ -116,9 +116,26 @@ process; it cannot read less than what is shown for an empty process, which is t
     )
 }
 
+/// What `node tests/browser/bench.mjs --write` has added to a page, from its mark to the end.
+pub(super) fn browser_section(page: &str) -> &str {
+    page.find(BROWSER).map_or("", |at| &page[at..])
+}
+
+/// Where the section begins.
+const BROWSER: &str = "\n## The HTML report\n";
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_browser_measured_stays() {
+        assert_eq!(
+            browser_section("a\n\n## The HTML report\n\nb\n"),
+            "\n## The HTML report\n\nb\n"
+        );
+        assert_eq!(browser_section("a\n## Other\n"), "");
+    }
 
     #[test]
     fn a_row_says_whether_the_limit_holds() {

@@ -7,7 +7,7 @@ use super::Generated;
 use super::keys::{CaseKeys, ConfigKeys, EvaluatorKeys, SuiteKeys, TargetKeys};
 use agentv_runtime::evaluators::EVALUATORS;
 use agentv_runtime::providers::PROVIDERS;
-use agentv_wire::{CodeJudgeOutput, CodeJudgePayload, Comparison, ResultRecord, RunInfo};
+use agentv_wire::{CodeJudgeOutput, CodeJudgePayload, Comparison, Report, ResultRecord, RunInfo};
 use anyhow::Result;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -22,6 +22,7 @@ pub(super) fn all() -> Result<Vec<Generated>> {
         file("result", &wire::<ResultRecord>(written()))?,
         file("comparison", &wire::<Comparison>(written()))?,
         file("run", &wire::<RunInfo>(written()))?,
+        file("report", &wire::<Report>(written()))?,
         file("code-judge-payload", &wire::<CodeJudgePayload>(written()))?,
         file("code-judge-output", &wire::<CodeJudgeOutput>(read()))?,
         file("targets", &targets())?,

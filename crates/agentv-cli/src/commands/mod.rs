@@ -8,6 +8,7 @@ pub(crate) mod import;
 pub(crate) mod judge;
 pub(crate) mod merge;
 pub(crate) mod provision;
+pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod validate;
 

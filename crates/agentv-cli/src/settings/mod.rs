@@ -1,7 +1,9 @@
 //! Arguments and surroundings → settings. The only place that reads the environment and the working directory.
 
+mod github;
 mod resolve;
 
+pub(crate) use github::GithubActions;
 pub(crate) use resolve::{EvalSettings, SettingsError};
 
 use agentv_runtime::config::Env;

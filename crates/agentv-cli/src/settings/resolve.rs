@@ -2,6 +2,7 @@
 
 use super::Surroundings;
 use crate::args::{EvalArgs, OutputFormat};
+use crate::report::Wanted;
 use agentv_core::{TargetName, Trials};
 use agentv_runtime::cache::CacheChoice;
 use agentv_runtime::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, eval_files};
@@ -28,6 +29,8 @@ pub(crate) struct EvalSettings {
     pub writer: &'static WriterKind,
     pub run: RunSettings,
     pub gates: Gates,
+    /// What is written besides, when the run is over.
+    pub reports: Vec<Wanted>,
     /// What the flags say of remembered answers; `None` leaves it to the files.
     pub cache: Option<CacheChoice>,
     /// A cassette to be written. As the user wrote it, since errors in records name it and are to be the same everywhere.
@@ -103,6 +106,7 @@ impl EvalSettings {
             SettingsError::new("there is no such output format", "use jsonl or yaml")
         })?;
         let cache = cache(&args);
+        let reports = reports(&args, surroundings)?;
         let targets = targets(&args.target);
         let told = RunChoice {
             targets: targets.iter().map(ToString::to_string).collect(),
@@ -144,6 +148,7 @@ impl EvalSettings {
                     max_ms: args.dry_run_delay_max,
                 }),
             },
+            reports,
             cache,
             record: args.record,
             replay: args.replay,
@@ -177,6 +182,22 @@ fn selection(args: &EvalArgs) -> Result<Selection, SettingsError> {
         }),
         shard,
     })
+}
+
+/// A report that cannot be written is known before anything is paid for, as far as that goes.
+fn reports(args: &EvalArgs, surroundings: &Surroundings) -> Result<Vec<Wanted>, SettingsError> {
+    let wanted = args.report.iter().map(|text| Wanted::parse(text, &surroundings.working_dir));
+    let wanted = wanted.collect::<Result<Vec<_>, _>>();
+    let mut wanted = wanted.map_err(|(message, help)| SettingsError::new(message, help))?;
+    // A run that is taken up again may be told again what it was told before.
+    let mut seen = Vec::new();
+    wanted.retain(|one| {
+        let key = (one.kind.name, one.destination.clone());
+        let is_new = !seen.contains(&key);
+        seen.push(key);
+        is_new
+    });
+    Ok(wanted)
 }
 
 fn cache(args: &EvalArgs) -> Option<CacheChoice> {

@@ -123,7 +123,7 @@ fn groups(title: &str, groups: &[ComparedGroup], screen: &mut Screen) {
 }
 
 /// A name that cannot end its cell or its quotes.
-fn code(name: &str) -> String {
+pub(crate) fn code(name: &str) -> String {
     let safe = name.replace('`', "'").replace('|', "\\|").replace(['\n', '\r'], " ");
-    format!("`{safe}`")
+    if safe.is_empty() { safe } else { format!("`{safe}`") }
 }

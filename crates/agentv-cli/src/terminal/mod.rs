@@ -14,11 +14,11 @@ mod trials;
 
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
-pub(crate) use markdown::markdown_comparisons;
+pub(crate) use markdown::{code, markdown_comparisons};
 pub(crate) use progress::Progress;
 pub(crate) use resumed::resumed;
 pub(crate) use runs::{show_run, table};
-pub(crate) use screen::Screen;
+pub(crate) use screen::{Data, Screen};
 pub(crate) use style::Paint;
 pub(crate) use summary::summary;
 pub(crate) use trials::trials;
@@ -46,6 +46,14 @@ pub(crate) fn complain(message: &str, help: Option<&str>) {
     let _ = writeln!(stderr, "{error}error{error:#}: {message}");
     if let Some(help) = help {
         let _ = writeln!(stderr, "  {}help{:#}: {help}", style::HELP, style::HELP);
+    }
+}
+
+/// Prints lines that a CI system reads. They go to stderr, since stdout may be somebody's data.
+pub(crate) fn remarks(lines: &[String]) {
+    let mut stderr = std::io::stderr();
+    for line in lines {
+        let _ = writeln!(stderr, "{line}");
     }
 }
 

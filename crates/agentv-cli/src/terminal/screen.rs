@@ -43,3 +43,39 @@ impl Drop for Screen {
         self.show();
     }
 }
+
+/// Standard output for bytes that are no lines of ours. When nobody reads any more, the rest is dropped in silence.
+#[derive(Debug)]
+pub(crate) struct Data(Option<Stdout>);
+
+impl Data {
+    pub(crate) fn new() -> Self {
+        Self(Some(io::stdout()))
+    }
+
+    fn ended(&mut self, error: io::Error) -> io::Result<()> {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            self.0 = None;
+            return Ok(());
+        }
+        Err(error)
+    }
+}
+
+impl Write for Data {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(out) = &mut self.0 else { return Ok(bytes.len()) };
+        match out.write(bytes) {
+            Ok(count) => Ok(count),
+            Err(error) => self.ended(error).map(|()| bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let Some(out) = &mut self.0 else { return Ok(()) };
+        match out.flush() {
+            Ok(()) => Ok(()),
+            Err(error) => self.ended(error),
+        }
+    }
+}

@@ -23,6 +23,7 @@ mod merge;
 mod moved;
 mod pasted;
 mod real_clients;
+mod report;
 mod resume;
 mod runs;
 mod selection;

@@ -49,9 +49,9 @@ fn is_update() -> bool {
 /// All pages whose output is checked.
 fn pages() -> Vec<PathBuf> {
     let root = repository();
-    let mut pages = ["README.md", "docs/guide/moving-from-2.x.md", "docs/guide/trials.md"]
-        .map(|page| root.join(page))
-        .to_vec();
+    let guides = ["moving-from-2.x.md", "reports.md", "trials.md"];
+    let mut pages = vec![root.join("README.md")];
+    pages.extend(guides.map(|guide| root.join("docs/guide").join(guide)));
     let entries =
         |folder: &str| fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
     pages.extend(entries("docs/concepts"));

@@ -9,6 +9,7 @@
 //! logs/           for what programs have to say
 //! ```
 
+mod answers;
 mod facts;
 mod journal;
 mod link;
@@ -17,6 +18,7 @@ mod past;
 mod runs;
 mod trials;
 
+pub use answers::{Answers, RecordedCase};
 pub use facts::{git_head, host, sha256};
 pub use journal::{Journal, KeptAnswer, Sum, Work};
 pub use link::{Link, link};

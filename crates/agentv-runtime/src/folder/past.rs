@@ -326,7 +326,10 @@ impl Rewritten {
 
 /// Shows every whole line, with its end. Returns whether something was left that is no line. A file that is not there has
 /// none.
-fn lines(path: &Path, mut each: impl FnMut(&[u8]) -> io::Result<()>) -> io::Result<bool> {
+pub(super) fn lines(
+    path: &Path,
+    mut each: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),

@@ -28,9 +28,10 @@ pub(super) struct CaseContext<'a> {
 }
 
 impl CaseContext<'_> {
-    /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, nothing is gained.
+    /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, that is no gain; but
+    /// what was done on the way to the answer is in no record, and reports show it.
     pub(super) fn keep(&self, case: &EvalCase, request: &Request, answer: (&Response, Duration)) {
-        if !self.target.provider.is_free() {
+        if !self.target.provider.is_free() || answer.0.tells_steps() {
             let work = Work { case, target: &self.target.name, trial: self.trial };
             let kept = self.journal.map(|journal| journal.answered(work, request, answer));
             stop_if_lost(kept.as_ref(), self.cancel);

@@ -139,6 +139,10 @@ fn open_book(info: RunInfo, surroundings: &Surroundings) -> Option<Book> {
 }
 
 impl Book {
+    pub(super) fn results(&self) -> PathBuf {
+        self.folder.results()
+    }
+
     /// Writes down what came of the run. If that fails, `agentv runs` takes it for killed, and a resume finds nothing to do.
     pub(super) fn close(mut self, outcome: &Outcome, exit: Exit) {
         let info = &mut self.info;

@@ -4,6 +4,7 @@ mod conclude;
 mod keep;
 mod memory;
 mod prepare;
+mod reports;
 mod resume;
 
 use crate::args::EvalArgs;
@@ -83,6 +84,7 @@ fn attempt(
         return Ok(Exit::Usage);
     };
     check(selected, &settings)?;
+    reports::check(&settings)?;
     let keeping = match earlier {
         Some(earlier) => keep::go_on(earlier, &mut plan, &settings, surroundings)?,
         None => keep::begin(&run_id, &ordered.command, &plan, &settings, surroundings)?,
@@ -110,10 +112,11 @@ fn attempt(
     screen.show();
     let exit = conclude::conclude(&outcome, &settings, book.as_ref().map(|_| run_id.as_str()));
     let exit = unwritten.unwrap_or(exit);
+    let results = book.as_ref().map_or_else(|| settings.out.clone(), keep::Book::results);
     if let Some(book) = book {
         book.close(&outcome, exit);
     }
-    Ok(exit)
+    Ok(reports::write(results, &settings, surroundings).max(exit))
 }
 
 /// What can still be wrong when all files are good.

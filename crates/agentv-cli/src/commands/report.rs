@@ -1,0 +1,119 @@
+//! `agentv report`: a run in the formats that people and other programs read.
+
+use super::compare::fail;
+use crate::args::ReportArgs;
+use crate::figures;
+use crate::report::{self, Destination, FORMATS, Github, Source, Wanted, Written};
+use crate::settings::{GithubActions, Surroundings};
+use crate::terminal::{self, Screen};
+use agentv_runtime::results::ResultsError;
+use agentv_wire::{Exit, ReportSummary};
+use std::path::Path;
+
+pub(crate) fn run(args: &ReportArgs, surroundings: &Surroundings) -> Exit {
+    let source = match Source::find(args.run.as_deref(), surroundings) {
+        Ok(source) => source,
+        Err(error) => return fail(&error),
+    };
+    let mut wanted = wanted(args, &surroundings.working_dir);
+    if wanted.is_empty()
+        && let Some(html) = FORMATS.iter().find(|kind| kind.name == "html")
+    {
+        let destination = Destination::File(source.default_html());
+        wanted.push(Wanted { kind: html, destination });
+    }
+    if let Err((message, help)) = check(&wanted, source.inputs()) {
+        return terminal::fail(&message, Some(help));
+    }
+    match write(&source, &wanted, surroundings) {
+        Ok((exit, summary)) => {
+            if !has_stdout(&wanted) {
+                show(&summary);
+            }
+            exit
+        }
+        Err(error) => fail(&error),
+    }
+}
+
+/// The run in one line.
+fn show(summary: &ReportSummary) {
+    let mean = summary.all.mean_score.map(|mean| format!(", mean score {}", figures::score(mean)));
+    let mut screen = Screen::new();
+    screen.line(format!("{}{}", report::verdict(&summary.all), mean.unwrap_or_default()));
+}
+
+/// Whoever reads data from stdout wants nothing else there.
+fn has_stdout(wanted: &[Wanted]) -> bool {
+    wanted.iter().any(|wanted| wanted.destination == Destination::Stdout)
+}
+
+fn wanted(args: &ReportArgs, working_dir: &Path) -> Vec<Wanted> {
+    let flag = |name: &str| match name {
+        "html" => args.html.as_deref(),
+        "junit" => args.junit.as_deref(),
+        "markdown" => args.markdown.as_deref(),
+        "csv" => args.csv.as_deref(),
+        "json" => args.json.as_deref(),
+        _ => None,
+    };
+    let asked = FORMATS.iter().filter_map(|kind| Some((kind, flag(kind.name)?)));
+    asked.map(|(kind, path)| Wanted::new(kind, path, working_dir)).collect()
+}
+
+/// Refuses what would mix two reports, or replace what they are made of.
+pub(crate) fn check<'p>(
+    wanted: &[Wanted],
+    inputs: impl Iterator<Item = &'p Path>,
+) -> Result<(), (String, &'static str)> {
+    for (index, one) in wanted.iter().enumerate() {
+        if wanted[..index].iter().any(|other| other.destination == one.destination) {
+            let message = format!("two reports would both go to `{}`", one.destination);
+            return Err((message, "give each report a file of its own"));
+        }
+    }
+    let inputs: Vec<_> = inputs.filter_map(|input| input.canonicalize().ok()).collect();
+    for wanted in wanted {
+        let Destination::File(path) = &wanted.destination else { continue };
+        if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
+            let message = format!("`{}` is what the report is made of", path.display());
+            return Err((message, "choose another name for the report"));
+        }
+    }
+    Ok(())
+}
+
+/// Writes the reports, tells GitHub, and says where everything is.
+pub(crate) fn write(
+    source: &Source,
+    wanted: &[Wanted],
+    surroundings: &Surroundings,
+) -> Result<(Exit, ReportSummary), ResultsError> {
+    let actions = GithubActions::around(surroundings);
+    let mut github = actions.as_ref().map(|_| Github::default());
+    let Written { summary, torn, failed } = report::write(source, wanted, github.as_mut())?;
+    if let Some(line) = torn {
+        let shown = &source.shown;
+        terminal::warn(&format!("{shown}:{line}: the last record was cut off and is left out"));
+    }
+    let mut exit = Exit::Success;
+    let mut screen = Screen::new();
+    let is_quiet = has_stdout(wanted);
+    for Wanted { kind, destination } in wanted {
+        if let Some((_, error)) = failed.iter().find(|(other, _)| other == destination) {
+            let help = "free some space or choose another place; nothing was left half-written";
+            terminal::complain(&format!("`{destination}` cannot be written: {error}"), Some(help));
+            exit = Exit::Incomplete;
+        } else if let Destination::File(path) = destination
+            && !is_quiet
+        {
+            let path = surroundings.shown(path);
+            screen.line(format!("Report written to: {path} ({})", kind.name));
+        }
+    }
+    screen.show();
+    if let (Some(github), Some(actions)) = (&github, &actions) {
+        report::tell_github(github, actions);
+    }
+    Ok((exit, summary))
+}

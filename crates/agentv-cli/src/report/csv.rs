@@ -1,0 +1,114 @@
+//! A table for spreadsheets: one row per record.
+//!
+//! A spreadsheet runs a cell that starts with `=`, `+`, `-` or `@` as a formula, and answers come from models. Such text gets
+//! a `'` before it, as OWASP advises; numbers are our own and are never touched.
+
+use super::source::{Entry, Knowledge};
+use super::{Format, FormatKind, Head};
+use crate::figures;
+use agentv_wire::{ReportSummary, Standing};
+use std::io::{self, Write};
+
+pub(super) const KIND: FormatKind =
+    FormatKind { name: "csv", knowledge: Knowledge::Record, new: || Box::new(Csv) };
+
+struct Csv;
+
+const COLUMNS: [&str; 16] = [
+    "eval_id",
+    "dataset",
+    "target",
+    "trial",
+    "standing",
+    "score",
+    "why",
+    "duration_ms",
+    "cost_usd",
+    "input_tokens",
+    "output_tokens",
+    "tool_calls",
+    "tags",
+    "evaluators",
+    "timestamp",
+    "answer",
+];
+
+impl Format for Csv {
+    fn begin(&mut self, _head: &Head<'_>, out: &mut dyn Write) -> io::Result<()> {
+        row(&COLUMNS.map(str::to_owned), out)
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let record = entry.record;
+        let metrics = &record.execution_metrics;
+        let tokens = metrics.token_usage.as_ref();
+        let evaluators = record.grades().iter().map(|grade| match &grade.error {
+            None => format!("{}={}", grade.name, figures::score(grade.score)),
+            Some(_) => format!("{}=error", grade.name),
+        });
+        let standing = match record.standing() {
+            Standing::Pass => "pass",
+            Standing::Fail => "fail",
+            Standing::Error => "error",
+        };
+        let cells = [
+            text(&record.eval_id),
+            text(&record.dataset),
+            text(&record.target),
+            record.trial.map(|trial| trial.to_string()).unwrap_or_default(),
+            standing.to_owned(),
+            record.score.to_string(),
+            text(&record.why().unwrap_or_default()),
+            number(metrics.duration_ms),
+            number(metrics.cost_usd),
+            number(tokens.map(|tokens| tokens.input)),
+            number(tokens.map(|tokens| tokens.output)),
+            record.tool_calls().map(|calls| calls.to_string()).unwrap_or_default(),
+            text(&record.tags.join("; ")),
+            text(&evaluators.collect::<Vec<_>>().join("; ")),
+            record.timestamp.clone().unwrap_or_default(),
+            text(&record.candidate_answer),
+        ];
+        row(&cells, out)
+    }
+
+    fn end(
+        &mut self,
+        _head: &Head<'_>,
+        _summary: &ReportSummary,
+        _out: &mut dyn Write,
+    ) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn row(cells: &[String; 16], out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    writer.write_record(cells)?;
+    writer.flush()
+}
+
+/// For programs, so with every digit; absent is empty and not zero.
+fn number(value: Option<f64>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// Text that no spreadsheet takes for a formula.
+fn text(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_formula_is_text() {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+            assert_eq!(text(formula), format!("'{formula}"));
+        }
+        assert_eq!(text("a=1"), "a=1");
+        assert_eq!(text(""), "");
+    }
+}

@@ -1,0 +1,108 @@
+//! What GitHub Actions shows of a run: a page in the job's summary, and remarks at the lines of cases.
+
+use super::markdown::Markdown;
+use super::source::Entry;
+use super::{Head, one_line};
+use crate::settings::GithubActions;
+use crate::terminal;
+use agentv_wire::{ReportSummary, Standing};
+use std::fs::File;
+use std::io::{self, Write as _};
+
+/// GitHub shows no more remarks of one kind per step.
+const SHOWN: usize = 10;
+
+/// How much is said of one case.
+const REMARK: usize = 160;
+
+/// Gathers what GitHub is told.
+#[derive(Debug, Default)]
+pub(crate) struct Github {
+    markdown: Markdown,
+    errors: Vec<String>,
+    warnings: Vec<String>,
+    /// Remarks that found no room.
+    more: usize,
+    page: String,
+}
+
+impl Github {
+    pub(super) fn entry(&mut self, entry: &Entry<'_>) {
+        self.markdown.note(entry);
+        let record = entry.record;
+        let why = record.why();
+        let (list, level, message) = match (record.standing(), record.grading_errors().next()) {
+            (Standing::Fail | Standing::Error, _) => {
+                (&mut self.errors, "error", why.unwrap_or_else(|| "did not pass".to_owned()))
+            }
+            (Standing::Pass, Some((name, failure))) => (
+                &mut self.warnings,
+                "warning",
+                format!("{name} could not grade: {}", one_line(&failure.message, REMARK)),
+            ),
+            (Standing::Pass, None) => return,
+        };
+        if list.len() == SHOWN {
+            self.more += 1;
+            return;
+        }
+        let place = entry.place();
+        let file = place.as_ref().map(|place| ("file", place.file.display().to_string()));
+        let line = place.and_then(|place| place.line).map(|line| ("line", line.to_string()));
+        let title = ("title", format!("{} on {}", record.label(), record.target));
+        let properties: Vec<String> = file
+            .into_iter()
+            .chain(line)
+            .chain([title])
+            .map(|(name, value)| format!("{name}={}", property(&value)))
+            .collect();
+        list.push(format!("::{level} {}::{}", properties.join(","), data(&message)));
+    }
+
+    pub(super) fn finish(&mut self, head: &Head<'_>, summary: &ReportSummary) {
+        self.page = self.markdown.page(head, summary);
+    }
+}
+
+/// Prints the remarks, and adds the page to the job's summary. A summary that cannot be written is no failure of the run.
+pub(crate) fn tell_github(github: &Github, actions: &GithubActions) {
+    let mut lines: Vec<String> = github.errors.iter().chain(&github.warnings).cloned().collect();
+    if github.more > 0 {
+        let more = format!("{} more cases are in the report", github.more);
+        lines.push(format!("::notice title=AgentV::{}", data(&more)));
+    }
+    terminal::remarks(&lines);
+    let Some(path) = &actions.step_summary else { return };
+    if let Err(error) = append(path, &github.page) {
+        terminal::warn(&format!(
+            "the step summary `{}` cannot be written: {error}",
+            path.display()
+        ));
+    }
+}
+
+fn append(path: &std::path::Path, page: &str) -> io::Result<()> {
+    let mut file = File::options().append(true).create(true).open(path)?;
+    file.write_all(format!("{page}\n").as_bytes())
+}
+
+/// The message of a command. A line break would end it, and what follows could be a command of somebody else.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a command, which also ends at `:` and `,`.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_text_can_end_its_command() {
+        assert_eq!(data("50 %\r\n::set-env name=X::y"), "50 %25%0D%0A::set-env name=X::y");
+        assert_eq!(property("a,b: c\n"), "a%2Cb%3A c%0A");
+    }
+}

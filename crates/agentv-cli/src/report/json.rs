@@ -1,0 +1,43 @@
+//! The report for programs: [`agentv_wire::Report`], written case by case.
+
+use super::source::{Entry, Knowledge};
+use super::{Format, FormatKind, Head};
+use agentv_wire::{ReportSummary, number};
+use std::io::{self, Write};
+
+pub(super) const KIND: FormatKind = FormatKind {
+    name: "json",
+    knowledge: Knowledge::Places,
+    new: || Box::new(Json { is_first: true }),
+};
+
+struct Json {
+    is_first: bool,
+}
+
+impl Format for Json {
+    fn begin(&mut self, head: &Head<'_>, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{{\"results\":{}", number::to_string(&head.results)?)?;
+        if let Some(run) = head.run {
+            write!(out, ",\n\"run\":{}", number::to_string(run)?)?;
+        }
+        out.write_all(b",\n\"cases\":[")
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(if std::mem::take(&mut self.is_first) { b"\n" } else { b",\n" })?;
+        let place = entry.place();
+        let line = place.as_ref().and_then(|place| place.line);
+        let file = place.map(|place| place.file.display().to_string());
+        out.write_all(number::to_string(&entry.record.brief(file, line))?.as_bytes())
+    }
+
+    fn end(
+        &mut self,
+        _head: &Head<'_>,
+        summary: &ReportSummary,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        writeln!(out, "],\n\"summary\":{}}}", number::to_string(summary)?)
+    }
+}

@@ -1,0 +1,133 @@
+//! XML as `JUnit` writes it, for CI systems: a suite per dataset and target, a test per record.
+//!
+//! The counts stand before the tests, so all tests are held until the end; of each only what is shown, and of long texts
+//! only the beginning.
+
+use super::record::Record;
+use super::source::{Entry, Knowledge};
+use super::{Format, FormatKind, Head, one_line};
+use crate::figures;
+use agentv_wire::{ReportSummary, Standing};
+use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use std::io::{self, Write};
+use std::time::Duration;
+
+pub(super) const KIND: FormatKind = FormatKind {
+    name: "junit",
+    knowledge: Knowledge::Places,
+    new: || Box::new(Junit { suites: Vec::new() }),
+};
+
+/// How much of an answer is shown.
+const EXCERPT: usize = 2_000;
+/// How much is said of one grading.
+const REMARK: usize = 500;
+
+struct Junit {
+    /// With the target's name and the time of all tests.
+    suites: Vec<(String, TestSuite, Duration)>,
+}
+
+impl Format for Junit {
+    fn begin(&mut self, _head: &Head<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        let record = entry.record;
+        let mut test = TestCase::new(record.label(), status(record));
+        test.set_classname(class_name(record));
+        let time = duration(record.execution_metrics.duration_ms);
+        test.set_time(time);
+        if let Some(place) = entry.place() {
+            test.extra.insert("file".into(), place.file.display().to_string().into());
+            if let Some(line) = place.line {
+                test.extra.insert("line".into(), line.to_string().into());
+            }
+        }
+        test.set_system_out(grades(record));
+        let (suite, whole) = self.suite(record);
+        suite.add_test_case(test);
+        *whole += time;
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        head: &Head<'_>,
+        summary: &ReportSummary,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let mut report = Report::new("agentv");
+        let time = summary.wall_ms.or(summary.all.duration_ms);
+        report.set_time(duration(time));
+        for (target, mut suite, time) in self.suites.drain(..) {
+            suite.set_time(time);
+            suite.add_property(Property::new("target", target));
+            suite.add_property(Property::new("results", head.results));
+            if let Some(run) = head.run {
+                suite.add_property(Property::new("run", run.run.as_str()));
+                if let Some(git) = &run.git {
+                    suite.add_property(Property::new("commit", git.commit.as_str()));
+                }
+            }
+            report.add_test_suite(suite);
+        }
+        report.serialize(&mut *out).map_err(io::Error::other)
+    }
+}
+
+impl Junit {
+    fn suite(&mut self, record: &Record) -> (&mut TestSuite, &mut Duration) {
+        let name = [record.dataset.as_str(), record.target.as_str()];
+        let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
+        let known = self.suites.iter().position(|(_, suite, _)| suite.name.as_str() == name);
+        let at = known.unwrap_or_else(|| {
+            self.suites.push((record.target.clone(), TestSuite::new(name), Duration::ZERO));
+            self.suites.len() - 1
+        });
+        let (_, suite, time) = &mut self.suites[at];
+        (suite, time)
+    }
+}
+
+fn status(record: &Record) -> TestCaseStatus {
+    let (kind, name) = match record.standing() {
+        Standing::Pass => return TestCaseStatus::success(),
+        Standing::Fail => (NonSuccessKind::Failure, "score"),
+        Standing::Error => (NonSuccessKind::Error, "error"),
+    };
+    let mut status = TestCaseStatus::non_success(kind);
+    let why = record.why().unwrap_or_else(|| "below the pass score".to_owned());
+    status.set_type(name);
+    status.set_message(format!("score {}: {why}", figures::score(record.score)));
+    let misses = record.misses.iter().map(|miss| format!("✗ {}", one_line(miss, REMARK)));
+    let reasoning = record.reasoning.iter().map(|reasoning| one_line(reasoning, REMARK));
+    let answer: String = record.candidate_answer.chars().take(EXCERPT).collect();
+    let answer = format!("\nAnswer:\n{answer}");
+    status.set_description(misses.chain(reasoning).chain([answer]).collect::<Vec<_>>().join("\n"));
+    status
+}
+
+/// What each evaluator found, a line each.
+fn grades(record: &Record) -> String {
+    let score = format!("score {}", figures::score(record.score));
+    let grades = record.grades().iter().map(|grade| match &grade.error {
+        None => format!("{}: {}", grade.name, figures::score(grade.score)),
+        Some(error) => {
+            format!("{}: could not grade: {}", grade.name, one_line(&error.message, REMARK))
+        }
+    });
+    [score].into_iter().chain(grades).collect::<Vec<_>>().join("\n")
+}
+
+/// CI systems take dots for packages, so names have none of their own.
+fn class_name(record: &Record) -> String {
+    let plain = |name: &str| name.replace('.', "_");
+    let parts = [plain(&record.dataset), plain(&record.target)];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
+}
+
+fn duration(millis: Option<f64>) -> Duration {
+    millis.and_then(|millis| Duration::try_from_secs_f64(millis / 1000.0).ok()).unwrap_or_default()
+}

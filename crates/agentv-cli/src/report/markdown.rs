@@ -1,0 +1,217 @@
+//! A short page for pull requests and job summaries: the verdict, the failures with why, tables by target and evaluator.
+
+use super::source::{Entry, Knowledge};
+use super::{Format, FormatKind, Head};
+use crate::figures::{count, millis, money, percent, score, tokens};
+use crate::terminal::code;
+use agentv_wire::{ReportEvaluator, ReportGroup, ReportSummary, ReportTotals, Standing};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+pub(super) const KIND: FormatKind = FormatKind {
+    name: "markdown",
+    knowledge: Knowledge::Record,
+    new: || Box::<Markdown>::default(),
+};
+
+/// How many cases that did not pass are listed; a job summary is no place for thousands.
+const LISTED: usize = 50;
+
+/// The rows of cases that did not pass; all else is in the summary.
+#[derive(Debug, Default)]
+pub(super) struct Markdown {
+    errors: Vec<String>,
+    failures: Vec<String>,
+}
+
+impl Format for Markdown {
+    fn begin(&mut self, _head: &Head<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: &Entry<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        self.note(entry);
+        Ok(())
+    }
+
+    fn end(
+        &mut self,
+        head: &Head<'_>,
+        summary: &ReportSummary,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        out.write_all(self.page(head, summary).as_bytes())
+    }
+}
+
+impl Markdown {
+    /// Keeps what will be said of a record.
+    pub(super) fn note(&mut self, entry: &Entry<'_>) {
+        let record = entry.record;
+        let (list, word) = match record.standing() {
+            Standing::Pass => return,
+            Standing::Fail => (&mut self.failures, "✗ fail"),
+            Standing::Error => (&mut self.errors, "! error"),
+        };
+        if list.len() < LISTED {
+            let (id, target) = (code(&record.label()), code(&record.target));
+            let why = plain(&record.why().unwrap_or_default());
+            list.push(format!("| {word} | {id} | {target} | {} | {why} |", score(record.score)));
+        }
+    }
+
+    pub(super) fn page(&self, head: &Head<'_>, summary: &ReportSummary) -> String {
+        let all = &summary.all;
+        let mut page = format!("## AgentV: {}\n\n", verdict(all));
+        page += &figures_table(summary);
+        self.list_failures(all, &mut page);
+        if summary.targets.len() > 1 {
+            targets(&summary.targets, &mut page);
+        }
+        evaluators(&summary.evaluators, &mut page);
+        let _ = write!(page, "\n{}\n", origin(head));
+        page
+    }
+
+    fn list_failures(&self, all: &ReportTotals, page: &mut String) {
+        let unlucky = all.failed + all.errors;
+        if unlucky == 0 {
+            return;
+        }
+        *page += "\n### Did not pass\n\n";
+        *page += "| | Case | Target | Score | Why |\n| --- | --- | --- | ---: | --- |\n";
+        let rows: Vec<&String> = self.errors.iter().chain(&self.failures).take(LISTED).collect();
+        for row in &rows {
+            let _ = writeln!(page, "{row}");
+        }
+        if unlucky > rows.len() {
+            let _ = write!(page, "\n… and {} more\n", unlucky - rows.len());
+        }
+    }
+}
+
+/// `7 of 10 passed`
+pub(crate) fn verdict(all: &ReportTotals) -> String {
+    match (all.records, all.passed) {
+        (0, _) => "no results".to_owned(),
+        (records, passed) if records == passed => {
+            format!("✓ {}", count(records, "case passed", "cases passed"))
+        }
+        (records, passed) => format!("✗ {passed} of {} passed", count(records, "case", "cases")),
+    }
+}
+
+fn figures_table(summary: &ReportSummary) -> String {
+    let all = &summary.all;
+    let mut cells = vec![("Pass rate", pass_rate(all))];
+    cells.push(("Mean score", all.mean_score.map(score).unwrap_or_default()));
+    cells.push(("Failed", all.failed.to_string()));
+    cells.push(("Errors", all.errors.to_string()));
+    if summary.grading_errors > 0 {
+        cells.push(("Grading errors", summary.grading_errors.to_string()));
+    }
+    if let Some(cost) = all.cost_usd {
+        cells.push(("Cost", money(cost)));
+    }
+    if let Some(cost) = summary.grading_cost_usd {
+        cells.push(("Grading cost", money(cost)));
+    }
+    if let Some(usage) = &all.token_usage {
+        cells.push(("Tokens", format!("{} in, {} out", tokens(usage.input), tokens(usage.output))));
+    }
+    if let Some(time) = summary.wall_ms.or(all.duration_ms) {
+        cells.push(("Time", millis(time)));
+    }
+    let row = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
+    row(cells.iter().map(|(title, _)| *title).collect())
+        + &row(cells.iter().map(|_| "---:").collect())
+        + &row(cells.iter().map(|(_, text)| text.as_str()).collect())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of records are far below 2^52")]
+fn pass_rate(totals: &ReportTotals) -> String {
+    if totals.records == 0 {
+        return String::new();
+    }
+    percent(totals.passed as f64 / totals.records as f64)
+}
+
+fn targets(groups: &[ReportGroup], page: &mut String) {
+    *page += "\n### Targets\n\n";
+    *page += "| Target | Cases | Pass rate | Mean | Errors | Cost |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
+    for ReportGroup { name, totals } in groups {
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} | {} |",
+            code(name),
+            totals.records,
+            pass_rate(totals),
+            totals.mean_score.map(score).unwrap_or_default(),
+            totals.errors,
+            totals.cost_usd.map(money).unwrap_or_default()
+        );
+    }
+}
+
+fn evaluators(evaluators: &[ReportEvaluator], page: &mut String) {
+    if evaluators.is_empty() {
+        return;
+    }
+    *page += "\n### Evaluators\n\n";
+    *page += "| Evaluator | Type | Graded | Mean | Full score | Errors |\n| --- | --- | ---: | ---: | ---: | ---: |\n";
+    for evaluator in evaluators {
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} | {} |",
+            code(&evaluator.name),
+            plain(&evaluator.kind),
+            evaluator.graded,
+            evaluator.mean_score.map(score).unwrap_or_default(),
+            evaluator.full,
+            evaluator.errors
+        );
+    }
+}
+
+/// Where the numbers come from.
+fn origin(head: &Head<'_>) -> String {
+    let Some(run) = head.run else { return format!("Results: {}", code(head.results)) };
+    let commit = run.git.as_ref().map(|git| {
+        let short: String = git.commit.chars().take(12).collect();
+        format!(" at {}", code(&short))
+    });
+    let command = code(&format!("agentv {}", run.command.join(" ")));
+    format!("Run {}{}: {command}", code(&run.run), commit.unwrap_or_default())
+}
+
+/// Text that stays text: no picture, no mention, no tag, no emphasis.
+fn plain(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '<' => safe += "&lt;",
+            '>' => safe += "&gt;",
+            '&' => safe += "&amp;",
+            // GitHub tells people whom a text names.
+            '@' => safe += "&#64;",
+            '\n' | '\r' => safe.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '|' | '~' => {
+                safe.push('\\');
+                safe.push(character);
+            }
+            _ => safe.push(character),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text() {
+        assert_eq!(plain("<b>@you ![x](y)|\n*z*"), "&lt;b&gt;&#64;you \\!\\[x\\](y)\\| \\*z\\*");
+        assert_eq!(code("a`b|c\nd"), "`a'b\\|c d`");
+    }
+}

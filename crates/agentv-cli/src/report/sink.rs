@@ -1,0 +1,124 @@
+//! Where a report goes. A file is written beside its place and moved there when it is whole.
+
+use super::{FORMATS, FormatKind};
+use crate::terminal::Data;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A report that somebody asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub kind: &'static FormatKind,
+    pub destination: Destination,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Destination {
+    Stdout,
+    File(PathBuf),
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("-"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl Wanted {
+    /// `-` is stdout; paths are taken from the working directory.
+    pub(crate) fn new(kind: &'static FormatKind, path: &Path, working_dir: &Path) -> Self {
+        let destination = if path == Path::new("-") {
+            Destination::Stdout
+        } else {
+            Destination::File(working_dir.join(path))
+        };
+        Self { kind, destination }
+    }
+
+    /// Reads `FORMAT=PATH`. What is wrong with it is told in words, with help.
+    pub(crate) fn parse(text: &str, working_dir: &Path) -> Result<Self, (String, String)> {
+        let names: Vec<&str> = FORMATS.iter().map(|kind| kind.name).collect();
+        let help = format!("write `--report FORMAT=PATH`; formats: {}", names.join(", "));
+        let Some((name, path)) = text.split_once('=').filter(|(_, path)| !path.is_empty()) else {
+            return Err((format!("`--report {text}` names no file"), help));
+        };
+        let Some(kind) = FORMATS.iter().find(|kind| kind.name == name) else {
+            return Err((format!("`--report {text}`: there is no format `{name}`"), help));
+        };
+        Ok(Self::new(kind, Path::new(path), working_dir))
+    }
+}
+
+/// Takes the text of a report.
+#[derive(Debug)]
+pub(super) enum Sink {
+    Stdout(BufWriter<Data>),
+    File {
+        out: BufWriter<File>,
+        draft: NamedTempFile,
+        path: PathBuf,
+    },
+    /// A pipe or a device: there is nothing to be moved to.
+    Direct(BufWriter<File>),
+}
+
+impl Sink {
+    pub(super) fn open(destination: &Destination) -> io::Result<Self> {
+        let path = match destination {
+            Destination::Stdout => return Ok(Self::Stdout(BufWriter::new(Data::new()))),
+            // Through a link, so that the link stays one.
+            Destination::File(path) => path.canonicalize().unwrap_or_else(|_| path.clone()),
+        };
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if path.exists() && !path.is_file() {
+            let file = File::options().write(true).open(&path)?;
+            return Ok(Self::Direct(BufWriter::new(file)));
+        }
+        let dir = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(dir)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".agentv-report-");
+        // As readable as any new file, and not as a secret one.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let draft = builder.tempfile_in(dir)?;
+        let out = BufWriter::with_capacity(64 * 1024, draft.reopen()?);
+        Ok(Self::File { out, draft, path })
+    }
+
+    /// Now it is whole. Until here, a file that was there is as it was.
+    pub(super) fn close(self) -> io::Result<()> {
+        match self {
+            Self::Stdout(mut out) => out.flush(),
+            Self::Direct(mut out) => out.flush(),
+            Self::File { mut out, draft, path } => {
+                out.flush()?;
+                draft.persist(path).map(drop).map_err(|error| error.error)
+            }
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdout(out) => out.write(bytes),
+            Self::File { out, .. } | Self::Direct(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Stdout(out) => out.flush(),
+            Self::File { out, .. } | Self::Direct(out) => out.flush(),
+        }
+    }
+}

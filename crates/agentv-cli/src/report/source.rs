@@ -1,0 +1,214 @@
+//! Which results are reported, and all that is known of each record.
+
+use super::cases::{CaseBook, Expected, Place};
+use super::record::Record;
+use crate::settings::Surroundings;
+use agentv_core::Response;
+use agentv_runtime::folder::{Answers, RecordedCase, Runs};
+use agentv_runtime::process::Processes;
+use agentv_runtime::results::{Reader, ResultsError, find_results};
+use agentv_wire::{RunFileKind, RunInfo};
+use std::path::{Path, PathBuf};
+
+/// How much a format wants to know of each case besides its record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Knowledge {
+    #[default]
+    Record,
+    /// Where it stands in its eval file.
+    Places,
+    /// What was expected, and the conversation behind the answer, too.
+    All,
+}
+
+/// Results to be reported.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub path: PathBuf,
+    /// The path as people see it.
+    pub shown: String,
+    pub info: Option<RunInfo>,
+    /// The run's folder, if there is one.
+    pub folder: Option<PathBuf>,
+    /// The eval files as they are now, if that is what the run saw.
+    evals: Vec<PathBuf>,
+    working_dir: PathBuf,
+    repo_root: PathBuf,
+    loader: agentv_runtime::load::Loader,
+}
+
+impl Source {
+    /// Finds a run by its id or its folder, the last run (`latest`, or no name), or a file of results.
+    pub(crate) fn find(
+        name: Option<&Path>,
+        surroundings: &Surroundings,
+    ) -> Result<Self, ResultsError> {
+        let name = match name {
+            Some(name) if name != Path::new("latest") => name.to_owned(),
+            _ => {
+                let mut runs = Runs::of(&surroundings.working_dir).list().into_iter();
+                let last = runs.next().ok_or_else(|| ResultsError::Missing {
+                    name: "latest".to_owned(),
+                    problem: "no run was started in this directory".to_owned(),
+                })?;
+                PathBuf::from(last.run)
+            }
+        };
+        let path = find_results(&name, &surroundings.bases())?;
+        Ok(Self::of_file(path, surroundings))
+    }
+
+    /// A file of results; where it lies in a run folder, all that is in there is used.
+    pub(crate) fn of_file(path: PathBuf, surroundings: &Surroundings) -> Self {
+        let folder = path.parent().filter(|folder| folder.join("run.json").is_file());
+        let info: Option<RunInfo> = folder.and_then(|folder| {
+            let text = std::fs::read(folder.join("run.json")).ok()?;
+            serde_json::from_slice(&text).ok()
+        });
+        let folder = info.as_ref().and(folder).map(Path::to_owned);
+        let evals = info.as_ref().map(unchanged_evals).unwrap_or_default();
+        Self {
+            shown: surroundings.shown(&path),
+            working_dir: info
+                .as_ref()
+                .map_or(surroundings.working_dir.as_path(), |info| Path::new(&info.working_dir))
+                .to_owned(),
+            repo_root: surroundings.repo_root.clone(),
+            // Nothing is started: files are only read.
+            loader: surroundings.loader(&Processes::new(String::new())),
+            path,
+            info,
+            folder,
+            evals,
+        }
+    }
+
+    /// Results without a run folder, of these eval files.
+    pub(crate) fn with_evals(mut self, evals: &[PathBuf]) -> Self {
+        if self.folder.is_none() {
+            self.evals = evals.to_vec();
+        }
+        self
+    }
+
+    /// Where a report goes that nobody gave a name.
+    pub(crate) fn default_html(&self) -> PathBuf {
+        match &self.folder {
+            Some(folder) => folder.join("report.html"),
+            None => self.path.with_extension("html"),
+        }
+    }
+
+    /// Files that a report must not replace.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &Path> {
+        [self.path.as_path()].into_iter().chain(self.evals.iter().map(PathBuf::as_path))
+    }
+
+    pub(super) fn entries(&self, knowledge: Knowledge) -> Result<Entries, ResultsError> {
+        let unreadable = |source| ResultsError::Unreadable { path: self.shown.clone(), source };
+        let reader = Reader::open(&self.path, &self.shown)?;
+        let answers = match &self.folder {
+            Some(folder) if knowledge > Knowledge::Record => Answers::read(folder),
+            _ => Ok(Answers::default()),
+        };
+        Ok(Entries {
+            reader,
+            answers: answers.map_err(unreadable)?,
+            cases: self.cases(knowledge),
+            repo_root: self.repo_root.clone(),
+            record: None,
+            index: 0,
+        })
+    }
+
+    fn cases(&self, knowledge: Knowledge) -> CaseBook {
+        if knowledge == Knowledge::Record {
+            return CaseBook::default();
+        }
+        let mut cases = CaseBook::with_places(&self.evals, &self.working_dir);
+        // The journal of a run says where its cases are.
+        if knowledge == Knowledge::All || self.folder.is_none() {
+            cases.read_cases(knowledge, &self.loader);
+        }
+        cases
+    }
+}
+
+/// What a run saw is what its cases are; a file that was edited since would tell something else.
+fn unchanged_evals(info: &RunInfo) -> Vec<PathBuf> {
+    let root = Path::new(&info.working_dir);
+    let evals = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
+    let same = evals.filter(|file| {
+        agentv_runtime::folder::sha256(&root.join(&file.path)).is_ok_and(|sum| sum == file.sha256)
+    });
+    same.map(|file| root.join(&file.path)).collect()
+}
+
+/// Record after record.
+#[derive(Debug)]
+pub(super) struct Entries {
+    reader: Reader,
+    answers: Answers,
+    cases: CaseBook,
+    repo_root: PathBuf,
+    record: Option<Record>,
+    index: usize,
+}
+
+/// One record and what is known of its case.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    /// The place in the results, from 0.
+    pub index: usize,
+    pub record: &'a Record,
+    /// The record as it stands in the results.
+    pub json: &'a str,
+    recorded: Option<&'a RecordedCase>,
+    answers: &'a Answers,
+    cases: &'a CaseBook,
+    repo_root: &'a Path,
+}
+
+impl Entries {
+    pub(super) fn next(&mut self) -> Result<Option<Entry<'_>>, ResultsError> {
+        let Some(record) = self.reader.read::<Record>()? else { return Ok(None) };
+        let record = self.record.insert(record);
+        let index = self.index;
+        self.index += 1;
+        let json = self.reader.json();
+        let line = format!("{json}\n");
+        Ok(Some(Entry {
+            index,
+            record,
+            json,
+            recorded: self.answers.case_of(line.as_bytes()),
+            answers: &self.answers,
+            cases: &self.cases,
+            repo_root: &self.repo_root,
+        }))
+    }
+
+    pub(super) fn torn(&self) -> Option<usize> {
+        self.reader.torn()
+    }
+}
+
+impl Entry<'_> {
+    /// Where the case stands. The file is named from the repository's root, as GitHub does.
+    pub(super) fn place(&self) -> Option<Place> {
+        let mut place = self.cases.place(self.record, self.recorded)?;
+        if let Ok(inside) = place.file.strip_prefix(self.repo_root) {
+            place.file = inside.to_owned();
+        }
+        Some(place)
+    }
+
+    pub(super) fn expected(&self) -> Option<&Expected> {
+        self.cases.expected(self.record, self.recorded)
+    }
+
+    /// What the target answered, with all its steps. A journal that cannot be read is one that says nothing.
+    pub(super) fn answer(&self) -> Option<Response> {
+        self.answers.answer(self.recorded?).ok().flatten()
+    }
+}

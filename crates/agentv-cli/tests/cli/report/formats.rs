@@ -1,0 +1,154 @@
+//! What each format says.
+
+use super::{printed, records, with_results};
+use serde_json::Value;
+
+#[test]
+fn markdown_says_what_a_reviewer_wants_to_know() {
+    let cx = with_results(&records());
+    insta::assert_snapshot!(printed(&cx, "--markdown"), @r#"
+    ## AgentV: ✗ 3 of 5 cases passed
+
+    | Pass rate | Mean score | Failed | Errors | Grading errors | Cost | Tokens | Time |
+    | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 60.0 % | 0.700 | 1 | 1 | 1 | $0.0125 | 1.2k in, 340 out | 1.2 s |
+
+    ### Did not pass
+
+    | | Case | Target | Score | Why |
+    | --- | --- | --- | ---: | --- |
+    | ! error | `slow` | `claude` | 0.000 | timed out after 2s |
+    | ✗ fail | `greeting, "formal"` | `gpt` | 0.500 | says &lt;b&gt;hi&lt;/b&gt; \| not &#64;you |
+
+    ### Targets
+
+    | Target | Cases | Pass rate | Mean | Errors | Cost |
+    | --- | ---: | ---: | ---: | ---: | ---: |
+    | `gpt` | 2 | 50.0 % | 0.750 | 0 | $0.0125 |
+    | `claude` | 3 | 66.7 % | 0.667 | 1 |  |
+
+    ### Evaluators
+
+    | Evaluator | Type | Graded | Mean | Full score | Errors |
+    | --- | --- | ---: | ---: | ---: | ---: |
+    | `correct` | contains | 3 | 1.000 | 3 | 0 |
+    | `polite` | contains | 2 | 0.500 | 1 | 1 |
+
+    Results: `results.jsonl`
+    "#);
+}
+
+#[test]
+fn markdown_lists_no_thousands() {
+    let many: Vec<Value> = (0..80).map(|_| records()[1].clone()).collect();
+    let page = printed(&with_results(&many), "--markdown");
+    assert_eq!(page.matches("✗ fail").count(), 50);
+    assert!(page.contains("… and 30 more"), "{page}");
+}
+
+#[test]
+fn csv_has_a_row_for_each_record_and_no_formulas() {
+    let cx = with_results(&records());
+    insta::assert_snapshot!(printed(&cx, "--csv"), @r#"
+    eval_id,dataset,target,trial,standing,score,why,duration_ms,cost_usd,input_tokens,output_tokens,tool_calls,tags,evaluators,timestamp,answer
+    refund,support,gpt,,pass,1,,1234.5,0.0125,1200,340,2,billing; smoke,correct=1.000; polite=1.000,2026-01-02T03:04:05.678Z,ok
+    "greeting, ""formal""",support,gpt,,fail,0.5,says <b>hi</b> | not @you,,,,,,,correct=1.000; polite=0.000,2026-01-02T03:04:05.678Z,"'=HYPERLINK(""http://x"")
+    second line"
+    slow,support,claude,,error,0,timed out after 2s,,,,,,,,2026-01-02T03:04:05.678Z,Error occurred: timed out after 2s
+    judged,support,claude,,pass,1,,,,,,,,correct=1.000; polite=error,2026-01-02T03:04:05.678Z,ok
+    again,support,claude,1,pass,1,,,,,,,,,2026-01-02T03:04:05.678Z,ok
+    "#);
+}
+
+#[test]
+fn json_has_the_numbers_and_each_case_in_short() {
+    let cx = with_results(&records());
+    let report: agentv_wire::Report = serde_json::from_str(&printed(&cx, "--json")).unwrap();
+    assert_eq!(report.cases.len(), report.summary.all.records);
+    insta::assert_snapshot!(printed(&cx, "--json"), @r#"
+    {"results":"results.jsonl",
+    "cases":[
+    {"eval_id":"refund","dataset":"support","target":"gpt","standing":"pass","score":1,"tags":["billing","smoke"],"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"tool_calls":2,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":1}]},
+    {"eval_id":"greeting, \"formal\"","dataset":"support","target":"gpt","standing":"fail","score":0.5,"why":"says <b>hi</b> | not @you","evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":0}]},
+    {"eval_id":"slow","dataset":"support","target":"claude","standing":"error","score":0,"why":"timed out after 2s","error":"timed out after 2s"},
+    {"eval_id":"judged","dataset":"support","target":"claude","standing":"pass","score":1,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"llm_judge","score":0,"error":"parse"}]},
+    {"eval_id":"again","dataset":"support","target":"claude","trial":1,"standing":"pass","score":1}],
+    "summary":{"records":5,"passed":3,"failed":1,"errors":1,"mean_score":0.7,"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"histogram":[1,0,0,0,0,1,0,0,0,3],"grading_errors":1,"targets":[{"name":"gpt","records":2,"passed":1,"failed":1,"errors":0,"mean_score":0.75,"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340}},{"name":"claude","records":3,"passed":2,"failed":0,"errors":1,"mean_score":0.6666666666666666}],"evaluators":[{"name":"correct","type":"contains","graded":3,"mean_score":1,"full":3,"errors":0},{"name":"polite","type":"contains","graded":2,"mean_score":0.5,"full":1,"errors":1}]}}
+    "#);
+}
+
+#[test]
+fn junit_has_a_suite_for_each_dataset_and_target() {
+    let cx = with_results(&records());
+    insta::assert_snapshot!(printed(&cx, "--junit"), @r#"
+    <?xml version="1.0" encoding="UTF-8"?>
+    <testsuites name="agentv" tests="5" skipped="0" failures="1" errors="1" time="1.234">
+        <testsuite name="support · gpt" tests="2" skipped="0" errors="0" failures="1" time="1.234">
+            <properties>
+                <property name="target" value="gpt"/>
+                <property name="results" value="results.jsonl"/>
+            </properties>
+            <testcase name="refund" classname="support.gpt" time="1.234">
+                <system-out>score 1.000
+    correct: 1.000
+    polite: 1.000</system-out>
+            </testcase>
+            <testcase name="greeting, &quot;formal&quot;" classname="support.gpt" time="0.000">
+                <failure message="score 0.500: says &lt;b&gt;hi&lt;/b&gt; | not @you" type="score">✗ says &lt;b&gt;hi&lt;/b&gt; | not @you
+    polite: too short
+
+    Answer:
+    =HYPERLINK(&quot;http://x&quot;)
+    second line</failure>
+                <system-out>score 0.500
+    correct: 1.000
+    polite: 0.000</system-out>
+            </testcase>
+        </testsuite>
+        <testsuite name="support · claude" tests="3" skipped="0" errors="1" failures="0" time="0.000">
+            <properties>
+                <property name="target" value="claude"/>
+                <property name="results" value="results.jsonl"/>
+            </properties>
+            <testcase name="slow" classname="support.claude" time="0.000">
+                <error message="score 0.000: timed out after 2s" type="error">✗ Error: timed out
+
+    Answer:
+    Error occurred: timed out after 2s</error>
+                <system-out>score 0.000</system-out>
+            </testcase>
+            <testcase name="judged" classname="support.claude" time="0.000">
+                <system-out>score 1.000
+    correct: 1.000
+    polite: could not grade: no JSON in the reply</system-out>
+            </testcase>
+            <testcase name="again (trial 2)" classname="support.claude" time="0.000">
+                <system-out>score 1.000</system-out>
+            </testcase>
+        </testsuite>
+    </testsuites>
+    "#);
+}
+
+#[test]
+fn junit_has_no_character_that_xml_forbids() {
+    let mut record = records()[1].clone();
+    record["candidate_answer"] = "a\u{0}b\u{1b}[31mred\u{1b}[0m ]]> & <x>".into();
+    let xml = printed(&with_results(&[record]), "--junit");
+    assert!(xml.contains("ab"), "{xml}");
+    let is_allowed = |c: char| !c.is_control() || matches!(c, '\n' | '\t' | '\r');
+    assert!(xml.chars().all(is_allowed), "{xml}");
+    assert!(!xml.contains("<x>"), "{xml}");
+}
+
+#[test]
+fn no_records_are_a_report_of_nothing() {
+    let cx = with_results(&[]);
+    cx.write("results.jsonl", "");
+    let page = printed(&cx, "--markdown");
+    assert!(page.starts_with("## AgentV: no results\n"), "{page}");
+    assert_eq!(printed(&cx, "--csv").lines().count(), 1);
+    let report: Value = serde_json::from_str(&printed(&cx, "--json")).unwrap();
+    assert_eq!(report["cases"], Value::Array(Vec::new()));
+    assert!(printed(&cx, "--junit").contains("tests=\"0\""));
+}
