@@ -354,8 +354,14 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub strict: bool,
     /// Say more
-    #[arg(long)]
+    #[arg(long, help_heading = "What is shown")]
     pub verbose: bool,
+    /// Say only which cases did not pass, how many did, and where the results are
+    #[arg(long, conflicts_with = "verbose", help_heading = "What is shown")]
+    pub quiet: bool,
+    /// How to show the run: for people, or as one JSON event per line
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text, conflicts_with = "quiet", help_heading = "What is shown")]
+    pub format: ReportFormat,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -4,12 +4,12 @@ mod github;
 mod resolve;
 
 pub(crate) use github::GithubActions;
-pub(crate) use resolve::{EvalSettings, SettingsError};
+pub(crate) use resolve::{EvalSettings, SettingsError, Showing};
 
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};
 use agentv_runtime::process::Processes;
-use std::io;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,6 +44,23 @@ impl Surroundings {
     /// A path as people see it: from the working directory, where it lies below that.
     pub(crate) fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
+    }
+
+    /// Whether somebody looks at standard output who can make use of lines that are drawn over: a terminal, and neither a
+    /// dumb one nor the log of a CI job.
+    pub(crate) fn is_watched(&self) -> bool {
+        let is_on = |value: &str| !matches!(value, "" | "0" | "false");
+        let is_job = self.env.get("CI").is_some_and(is_on);
+        let is_dumb = self.env.get("TERM").is_none_or(|term| term == "dumb");
+        io::stdout().is_terminal() && !is_job && !is_dumb
+    }
+
+    /// Whether colours are wanted where nobody can be seen to look, as in `CLICOLOR_FORCE=1 agentv eval … | less -R`.
+    pub(crate) fn wants_colours(&self) -> bool {
+        let is_set = |name: &str| self.env.get(name).is_some_and(|value| !value.is_empty());
+        is_set("CLICOLOR_FORCE")
+            && self.env.get("CLICOLOR_FORCE") != Some("0")
+            && !is_set("NO_COLOR")
     }
 
     /// Where answers are kept from run to run.

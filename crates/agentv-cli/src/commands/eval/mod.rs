@@ -3,23 +3,27 @@
 mod conclude;
 mod keep;
 mod memory;
+mod next;
 mod prepare;
 mod reports;
 mod resume;
+mod show;
 
 use crate::args::EvalArgs;
 use crate::settings::{EvalSettings, SettingsError, Surroundings};
-use crate::terminal::{self, Progress, Screen, summary};
+use crate::terminal::{self, Screen};
 use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
 use agentv_wire::Exit;
 use keep::Keeping;
 use prepare::{Prepared, Selected, prepare};
+use show::Over;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Why a command ends before it has begun.
 struct Refusal {
@@ -78,7 +82,7 @@ fn attempt(
         processes.end_run();
     }
     let memory = memory::open(&settings, surroundings)?;
-    let mut screen = Screen::new();
+    let mut screen = show::screen(settings.showing);
     let prepared = prepare(&settings, surroundings, (&processes, &memory), &mut screen)?;
     let Some(Prepared { mut plan, warnings, selected }) = prepared else {
         return Ok(Exit::Usage);
@@ -98,20 +102,23 @@ fn attempt(
         terminal::resumed(&run_id, resumed, &plan, &mut screen);
     }
     screen.show();
+    show::begin(&run_id, &plan, &tally, &settings);
+    let began = Instant::now();
     let outcome = execute(plan, outputs, tally, &settings, processes)
         .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
-    summary(&outcome.tally, &mut screen);
-    terminal::trials(&outcome.tally.trials.totals(), &mut screen);
-    if warnings > 0 {
-        screen.line(format!("Warnings in files: {warnings} (shown above; --strict refuses them)"));
-    }
-    if !outcome.tally.scores.is_empty() {
-        screen.line(format!("\nResults written to: {}", settings.out.display()));
-    }
+    let over = Over {
+        outcome: &outcome,
+        took: began.elapsed(),
+        warnings,
+        run_id: &run_id,
+        is_kept: book.is_some(),
+    };
+    show::sum_up(&over, &settings, surroundings, &mut screen);
     let unwritten = memory::close(&memory, &outcome.ended, &mut screen);
     screen.show();
     let exit = conclude::conclude(&outcome, &settings, book.as_ref().map(|_| run_id.as_str()));
     let exit = unwritten.unwrap_or(exit);
+    show::end(&over, exit, &settings);
     let results = book.as_ref().map_or_else(|| settings.out.clone(), keep::Book::results);
     if let Some(book) = book {
         book.close(&outcome, exit);
@@ -193,7 +200,7 @@ fn execute(
         workers: settings.choice.workers,
         limit: Limit::new(gates.max_errors, gates.fail_fast),
         outputs,
-        reporter: Box::new(Progress::new(tally.scores.len(), plan.total)),
+        reporter: show::reporter(settings, &tally, plan.total),
         tally,
         total: plan.total,
         pools: plan.pools,
