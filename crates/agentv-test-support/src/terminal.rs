@@ -9,11 +9,11 @@ use std::num::NonZeroU16;
 use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use vt100::Parser;
 
 /// Nothing takes so long unless it hangs.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// More lines than any test prints: whatever has left the screen can still be read.
 const ROLL: u16 = 2000;
 
@@ -81,12 +81,16 @@ impl Terminal {
     /// Waits until the screen is as wanted; `wish` says in a failed test what was waited for.
     #[track_caller]
     pub fn wait_until(&mut self, wish: &str, is_met: impl Fn(&str) -> bool) -> String {
+        // What draws itself over again and again always has something more to say.
+        let until = Instant::now() + PATIENCE;
         loop {
             let screen = self.screen();
             if is_met(&screen) {
                 return screen;
             }
-            let more = self.read();
+            let more = self.read().and_then(|()| {
+                if Instant::now() < until { Ok(()) } else { Err(RecvTimeoutError::Timeout) }
+            });
             assert!(more.is_ok(), "waited for `{wish}` ({more:?}), but the screen is\n{screen}");
         }
     }

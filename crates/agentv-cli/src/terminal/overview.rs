@@ -86,8 +86,9 @@ impl Page<'_> {
     fn case(&mut self, (mark, style): (&str, Style), id: &str, right: &str) {
         let right = one_line(right);
         let id = cut_middle(&one_line(id), self.width.saturating_sub(right.width() + 6).max(8));
-        let head = format!("  {} {id}", self.paint.paint(style, mark));
-        self.screen.line(format!("{head}  {}", self.paint.paint(DIM, right)).trim_end());
+        let right = if right.is_empty() { right } else { format!("  {right}") };
+        let mark = self.paint.paint(style, mark);
+        self.screen.line(format!("  {mark} {id}{}", self.painted(DIM, &right)));
     }
 
     /// A text below a case, with a word that says what it is.
@@ -166,7 +167,7 @@ impl Page<'_> {
             .column("Mean", Side::Right, 5)
             .column("Pass", Side::Right, 0)
             .column("Errors", Side::Right, 0)
-            .column("Time", Side::Right, 0);
+            .column("Mean time", Side::Right, 0);
         if has_cost {
             table = table.column("Cost", Side::Right, 0);
         }

@@ -27,6 +27,7 @@ mod report;
 mod resume;
 mod runs;
 mod selection;
+mod terminal;
 mod trials;
 mod validate;
 mod vscode;

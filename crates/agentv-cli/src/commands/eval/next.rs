@@ -15,20 +15,21 @@ pub(super) fn next(
 ) -> Vec<Step> {
     let tally = &outcome.tally;
     let results = surroundings.shown(&settings.out);
-    let this = run.unwrap_or(&results);
     let mut steps = Vec::new();
     let mut add = |command: String, purpose| steps.push(Step { command, purpose });
     // How a run that ended early goes on is said with the reason why it did.
-    if let (Some(run), Ended::Complete) = (run, &outcome.ended)
-        && tally.errors > 0
-    {
-        add(format!("agentv eval --resume {run} --retry-errors"), "runs only the errors again");
+    if run.is_some() && matches!(outcome.ended, Ended::Complete) && tally.errors > 0 {
+        add("agentv eval --resume --retry-errors".to_owned(), "runs only the errors again");
     }
     if !tally.scores.is_empty() {
-        add(format!("agentv report {this} --html report.html"), "shows each case in a browser");
+        // Without a name it is the last run, which is this one.
+        let which = if run.is_some() { String::new() } else { format!(" {results}") };
+        add(format!("agentv report{which} --html report.html"), "shows every case in a browser");
     }
-    if let Some(before) = run.and_then(|run| before(run, settings, surroundings)) {
-        add(format!("agentv compare {before} {this}"), "tells what changed since the last run");
+    if let Some((run, before)) =
+        run.and_then(|run| Some((run, before(run, settings, surroundings)?)))
+    {
+        add(format!("agentv compare {before} {run}"), "tells what is better than the last time");
     }
     steps
 }
