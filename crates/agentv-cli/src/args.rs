@@ -24,6 +24,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See what AgentV does: a small suite against a scripted agent, with no key and no network
+    Demo(DemoArgs),
     /// Run eval files against targets and write one record per case
     Eval(Box<EvalArgs>),
     /// Look at earlier runs, or remove them
@@ -51,6 +53,18 @@ pub(crate) enum Command {
     /// Make what targets need on this machine
     #[command(subcommand)]
     Provision(ProvisionCommand),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The folder gets two suites, a targets file and the report of the run. Nothing that is
+there is overwritten: run it again to see what your changes do.
+
+Exit codes: 0 the demo ran, 2 the folder cannot be used")]
+pub(crate) struct DemoArgs {
+    /// The folder; it is made if it is not there
+    #[arg(value_name = "DIR", default_value = "agentv-demo")]
+    pub dir: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]

@@ -10,6 +10,7 @@ mod terminal;
 use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
 use clap::Parser;
+use commands::eval::Occasion;
 use settings::Surroundings;
 use std::ffi::OsString;
 
@@ -27,7 +28,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     match args.command {
-        Command::Eval(args) => commands::eval::run(*args, &words, &surroundings),
+        Command::Demo(args) => commands::demo::run(&args, &surroundings),
+        Command::Eval(args) => {
+            commands::eval::run(*args, &words, &surroundings, &Occasion::default())
+        }
         Command::Runs(command) => commands::runs::run(command, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),
         Command::Compare(args) => commands::compare::run(&args, &surroundings),

@@ -2,6 +2,7 @@
 
 pub(crate) mod cache;
 pub(crate) mod compare;
+pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod generate;
 pub(crate) mod import;

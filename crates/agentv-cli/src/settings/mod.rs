@@ -19,6 +19,8 @@ pub(crate) struct Surroundings {
     pub working_dir: PathBuf,
     pub repo_root: PathBuf,
     pub env: Env,
+    /// From where people see paths: the working directory, but for a demo in a folder below it.
+    pub shown_from: PathBuf,
 }
 
 impl Surroundings {
@@ -33,7 +35,8 @@ impl Surroundings {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Ok(Self { working_dir, repo_root, env: Env::new(variables) })
+        let shown_from = working_dir.clone();
+        Ok(Self { working_dir, repo_root, env: Env::new(variables), shown_from })
     }
 
     /// Where `.agentv` is looked for, the nearest first.
@@ -66,6 +69,11 @@ impl Surroundings {
     /// Where answers are kept from run to run.
     pub(crate) fn cache_dir(&self) -> PathBuf {
         self.working_dir.join(".agentv/cache")
+    }
+
+    /// The same for somebody who may be elsewhere.
+    pub(crate) fn pointed(&self, path: &Path) -> String {
+        path.strip_prefix(&self.shown_from).unwrap_or(path).display().to_string()
     }
 
     /// A loader that looks around here, for all cases.

@@ -38,7 +38,7 @@ pub(crate) struct Ending<'a> {
 }
 
 /// A command that may be wanted next, and what for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Step {
     pub command: String,
     pub purpose: &'static str,

@@ -11,7 +11,7 @@ mod show;
 
 use crate::args::EvalArgs;
 use crate::settings::{EvalSettings, SettingsError, Surroundings};
-use crate::terminal::{self, Screen};
+use crate::terminal::{self, Screen, Step};
 use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
@@ -24,6 +24,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// What is special about a run.
+#[derive(Debug, Default)]
+pub(crate) struct Occasion {
+    /// For a demo: what to do next. It is for people, so they get the summary for people even through a pipe.
+    pub next: Option<Vec<Step>>,
+}
 
 /// Why a command ends before it has begun.
 struct Refusal {
@@ -49,8 +56,13 @@ impl From<SettingsError> for Refusal {
 }
 
 /// `words` is the whole command line.
-pub(crate) fn run(args: EvalArgs, words: &[OsString], surroundings: &Surroundings) -> Exit {
-    match attempt(args, words, surroundings) {
+pub(crate) fn run(
+    args: EvalArgs,
+    words: &[OsString],
+    surroundings: &Surroundings,
+    occasion: &Occasion,
+) -> Exit {
+    match attempt(args, words, surroundings, occasion) {
         Ok(exit) => exit,
         Err(Refusal { exit, message, help }) => {
             terminal::complain(&message, help.as_deref());
@@ -63,6 +75,7 @@ fn attempt(
     args: EvalArgs,
     words: &[OsString],
     surroundings: &Surroundings,
+    occasion: &Occasion,
 ) -> Result<Exit, Refusal> {
     let runs = Runs::of(&surroundings.working_dir);
     let ordered = resume::order(args, words, &runs)?;
@@ -112,6 +125,7 @@ fn attempt(
         warnings,
         run_id: &run_id,
         is_kept: book.is_some(),
+        occasion,
     };
     show::sum_up(&over, &settings, surroundings, &mut screen);
     let unwritten = memory::close(&memory, &outcome.ended, &mut screen);

@@ -1,7 +1,7 @@
 //! How a run is shown, from its first line to its last.
 
-use super::keep;
 use super::next::next;
+use super::{Occasion, keep};
 use crate::settings::{EvalSettings, Showing, Surroundings};
 use crate::terminal::{
     Ending, Events, Live, Paint, Progress, Quiet, Screen, last_lines, overview, show_event,
@@ -58,6 +58,7 @@ pub(super) struct Over<'a> {
     pub run_id: &'a str,
     /// Whether there is a run folder.
     pub is_kept: bool,
+    pub occasion: &'a Occasion,
 }
 
 /// What people are told at the end.
@@ -72,7 +73,7 @@ pub(super) fn sum_up(
     let results = format!("Results written to: {}", settings.out.display());
     match settings.showing {
         Showing::Live => draw(over, run, (settings, surroundings), screen),
-        Showing::Lines if surroundings.wants_colours() => {
+        Showing::Lines if over.occasion.next.is_some() || surroundings.wants_colours() => {
             draw(over, run, (settings, surroundings), screen);
         }
         Showing::Lines => {
@@ -107,9 +108,10 @@ fn draw(
     let ending = Ending {
         tally: &over.outcome.tally,
         took: over.took,
-        results: surroundings.shown(&settings.out),
+        results: surroundings.pointed(&settings.out),
         warnings: over.warnings,
-        next: next(over.outcome, run, settings, surroundings),
+        next: (over.occasion.next.clone())
+            .unwrap_or_else(|| next(over.outcome, run, settings, surroundings)),
     };
     overview(&ending, Paint::of_stdout(), screen);
 }
