@@ -23,7 +23,7 @@ pub(crate) use diagnostics::show_notes;
 pub(crate) use events::{Events, show_event};
 pub(crate) use live::Live;
 pub(crate) use markdown::{code, markdown_comparisons};
-pub(crate) use overview::{Ending, Step, overview};
+pub(crate) use overview::{Ending, Step, overview, steps};
 pub(crate) use progress::Progress;
 pub(crate) use quiet::Quiet;
 pub(crate) use resumed::resumed;

@@ -34,7 +34,6 @@ pub(crate) struct Ending<'a> {
     pub results: String,
     /// Notes on files that did not stop the run.
     pub warnings: usize,
-    pub next: Vec<Step>,
 }
 
 /// A command that may be wanted next, and what for.
@@ -44,12 +43,9 @@ pub(crate) struct Step {
     pub purpose: &'static str,
 }
 
-/// Prints it all.
+/// Prints it all, but for what to do next.
 pub(crate) fn overview(ending: &Ending<'_>, paint: Paint, screen: &mut Screen) {
-    let width = terminal_size::terminal_size_of(std::io::stdout())
-        .map_or(USUAL, |(width, _)| usize::from(width.0).saturating_sub(1))
-        .min(WIDEST);
-    let mut page = Page { screen, paint, width };
+    let mut page = Page { screen, paint, width: width() };
     let tally = ending.tally;
     page.failures(tally);
     page.errors(tally);
@@ -298,20 +294,29 @@ impl Page<'_> {
             // Never cut: it is there to be copied.
             self.screen.line(format!("{}  {}", self.paint.paint(DIM, "Results"), ending.results));
         }
-        let widest = ending.next.iter().map(|step| step.command.width()).max().unwrap_or(0);
-        for (number, step) in ending.next.iter().enumerate() {
-            let word = if number == 0 { "Next   " } else { "       " };
-            let fits = 9 + widest + 2 + step.purpose.width() <= self.width;
-            let margin = " ".repeat(widest - step.command.width());
-            let purpose = if fits { format!("{margin}  {}", step.purpose) } else { String::new() };
-            self.screen.line(format!(
-                "{}  {}{}",
-                self.paint.paint(DIM, word),
-                self.paint.paint(BOLD, &step.command),
-                self.painted(DIM, &purpose)
-            ));
-        }
     }
+}
+
+/// Prints what may be wanted next.
+pub(crate) fn steps(next: &[Step], paint: Paint, screen: &mut Screen) {
+    let (width, widest) = (width(), next.iter().map(|step| step.command.width()).max());
+    let widest = widest.unwrap_or(0);
+    for (number, step) in next.iter().enumerate() {
+        let word = paint.paint(DIM, if number == 0 { "Next   " } else { "       " });
+        let command = paint.paint(BOLD, &step.command);
+        // A command is there to be copied, so it is never cut.
+        let has_room = 9 + widest + 2 + step.purpose.width() <= width;
+        let margin = " ".repeat(widest - step.command.width() + 2);
+        let purpose =
+            if has_room { margin + &paint.paint(DIM, step.purpose) } else { String::new() };
+        screen.line(format!("{word}  {command}{purpose}"));
+    }
+}
+
+fn width() -> usize {
+    terminal_size::terminal_size_of(std::io::stdout())
+        .map_or(USUAL, |(width, _)| usize::from(width.0).saturating_sub(1))
+        .min(WIDEST)
 }
 
 fn passes(passed: usize, all: usize) -> Cell {

@@ -132,12 +132,13 @@ fn attempt(
     screen.show();
     let exit = conclude::conclude(&outcome, &settings, book.as_ref().map(|_| run_id.as_str()));
     let exit = unwritten.unwrap_or(exit);
-    show::end(&over, exit, &settings);
     let results = book.as_ref().map_or_else(|| settings.out.clone(), keep::Book::results);
     if let Some(book) = book {
         book.close(&outcome, exit);
     }
-    Ok(reports::write(results, &settings, surroundings).max(exit))
+    let exit = reports::write(results, &settings, surroundings, &mut screen).max(exit);
+    show::end(&over, exit, &settings, surroundings, &mut screen);
+    Ok(exit)
 }
 
 /// What can still be wrong when all files are good.

@@ -4,7 +4,7 @@ use super::next::next;
 use super::{Occasion, keep};
 use crate::settings::{EvalSettings, Showing, Surroundings};
 use crate::terminal::{
-    Ending, Events, Live, Paint, Progress, Quiet, Screen, last_lines, overview, show_event,
+    Ending, Events, Live, Paint, Progress, Quiet, Screen, last_lines, overview, show_event, steps,
     summary, trials,
 };
 use agentv_runtime::run::{Outcome, Plan, Reporter, Tally};
@@ -69,14 +69,18 @@ pub(super) fn sum_up(
     screen: &mut Screen,
 ) {
     let tally = &over.outcome.tally;
-    let run = over.is_kept.then_some(over.run_id);
     let results = format!("Results written to: {}", settings.out.display());
     match settings.showing {
-        Showing::Live => draw(over, run, (settings, surroundings), screen),
-        Showing::Lines if over.occasion.next.is_some() || surroundings.wants_colours() => {
-            draw(over, run, (settings, surroundings), screen);
+        Showing::Live | Showing::Lines if is_drawn(over, settings, surroundings) => {
+            let ending = Ending {
+                tally,
+                took: over.took,
+                results: surroundings.pointed(&settings.out),
+                warnings: over.warnings,
+            };
+            overview(&ending, Paint::of_stdout(), screen);
         }
-        Showing::Lines => {
+        Showing::Live | Showing::Lines => {
             summary(tally, screen);
             trials(&tally.trials.totals(), screen);
             let warnings = over.warnings;
@@ -99,28 +103,37 @@ pub(super) fn sum_up(
     }
 }
 
-fn draw(
-    over: &Over<'_>,
-    run: Option<&str>,
-    (settings, surroundings): (&EvalSettings, &Surroundings),
-    screen: &mut Screen,
-) {
-    let ending = Ending {
-        tally: &over.outcome.tally,
-        took: over.took,
-        results: surroundings.pointed(&settings.out),
-        warnings: over.warnings,
-        next: (over.occasion.next.clone())
-            .unwrap_or_else(|| next(over.outcome, run, settings, surroundings)),
-    };
-    overview(&ending, Paint::of_stdout(), screen);
+/// Whether the summary is for people. Others read its lines, which must stay as they are.
+fn is_drawn(over: &Over<'_>, settings: &EvalSettings, surroundings: &Surroundings) -> bool {
+    settings.showing == Showing::Live
+        || over.occasion.next.is_some()
+        || surroundings.wants_colours()
 }
 
-/// What a program is told at the end.
-pub(super) fn end(over: &Over<'_>, exit: Exit, settings: &EvalSettings) {
-    if settings.showing != Showing::Json {
-        return;
+/// The very last: what people can do next, and what a program is told of the whole.
+pub(super) fn end(
+    over: &Over<'_>,
+    exit: Exit,
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+    screen: &mut Screen,
+) {
+    match settings.showing {
+        Showing::Live | Showing::Lines if is_drawn(over, settings, surroundings) => {
+            let run = over.is_kept.then_some(over.run_id);
+            let next = (over.occasion.next.clone())
+                .unwrap_or_else(|| next(over.outcome, run, settings, surroundings));
+            steps(&next, Paint::of_stdout(), screen);
+        }
+        Showing::Json => {
+            let summary = Box::new(run_summary(over, exit, settings));
+            show_event(&ProgressEvent::Summary(summary), &mut Screen::new());
+        }
+        _ => {}
     }
+}
+
+fn run_summary(over: &Over<'_>, exit: Exit, settings: &EvalSettings) -> RunSummary {
     let tally = &over.outcome.tally;
     let evaluators = tally.evaluators.iter().map(|(name, evaluator)| {
         let totals = EvaluatorTotals {
@@ -146,7 +159,7 @@ pub(super) fn end(over: &Over<'_>, exit: Exit, settings: &EvalSettings) {
         evaluator: error.evaluator.clone(),
         message: error.message.clone(),
     });
-    let summary = RunSummary {
+    RunSummary {
         run: over.run_id.to_owned(),
         exit_code: exit as u8,
         duration_ms: over.took.as_secs_f64() * 1000.0,
@@ -158,6 +171,5 @@ pub(super) fn end(over: &Over<'_>, exit: Exit, settings: &EvalSettings) {
         failures: failures.collect(),
         judge_errors: judge_errors.collect(),
         out: settings.out.display().to_string(),
-    };
-    show_event(&ProgressEvent::Summary(Box::new(summary)), &mut Screen::new());
+    }
 }
