@@ -9,6 +9,7 @@ pub(crate) use resolve::{EvalSettings, SettingsError, Showing};
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};
 use agentv_runtime::process::Processes;
+use agentv_wire::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -53,17 +54,17 @@ impl Surroundings {
     /// dumb one nor the log of a CI job.
     pub(crate) fn is_watched(&self) -> bool {
         let is_on = |value: &str| !matches!(value, "" | "0" | "false");
-        let is_job = self.env.get("CI").is_some_and(is_on);
-        let is_dumb = self.env.get("TERM").is_none_or(|term| term == "dumb");
+        let is_job = self.env.get(env::CI).is_some_and(is_on);
+        let is_dumb = self.env.get(env::TERM).is_none_or(|term| term == "dumb");
         io::stdout().is_terminal() && !is_job && !is_dumb
     }
 
     /// Whether colours are wanted where nobody can be seen to look, as in `CLICOLOR_FORCE=1 agentv eval … | less -R`.
     pub(crate) fn wants_colours(&self) -> bool {
         let is_set = |name: &str| self.env.get(name).is_some_and(|value| !value.is_empty());
-        is_set("CLICOLOR_FORCE")
-            && self.env.get("CLICOLOR_FORCE") != Some("0")
-            && !is_set("NO_COLOR")
+        is_set(env::CLICOLOR_FORCE)
+            && self.env.get(env::CLICOLOR_FORCE) != Some("0")
+            && !is_set(env::NO_COLOR)
     }
 
     /// Where answers are kept from run to run.

@@ -11,6 +11,7 @@ mod cache;
 mod cassettes;
 mod clients;
 mod compare;
+mod demo;
 mod eval;
 mod examples;
 mod files;
