@@ -24,7 +24,7 @@ fn it_shows_a_pass_a_fail_a_flaky_case_a_judge_error_and_a_missed_tool() {
     shown.has("    because  quality: The order is cancelled, but the customer is promised");
     shown.has("    answer   Done, order 1017 is cancelled. You have your money back at once.");
     // A tool that was not called.
-    shown.has("  ✗ where-is-my-order  0.500").has("track_parcel");
+    shown.has("  ✗ where-is-my-order  0.000\n    missed   Step 2: expected track_parcel, but it was never");
     // A judge that gave no verdict, apart from the failures.
     shown.has("Judge errors  the grading went wrong").has("  ? an-angry-customer  quality");
     // A case that cannot be relied on.

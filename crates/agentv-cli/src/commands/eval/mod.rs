@@ -10,7 +10,7 @@ mod resume;
 mod show;
 
 use crate::args::EvalArgs;
-use crate::settings::{EvalSettings, SettingsError, Surroundings};
+use crate::settings::{EvalSettings, SettingsError, Showing, Surroundings};
 use crate::terminal::{self, Screen, Step};
 use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
@@ -177,8 +177,14 @@ fn filters(settings: &EvalSettings) -> String {
 
 fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {
     screen.line(format!("Output path: {}", settings.out.display()));
+    let mut named: Vec<&str> = Vec::new();
     for lane in plan.pools.iter().flat_map(|pool| &pool.lanes) {
         let label = &lane.target.label;
+        // Scripts are used to a line for each file; people want to know it once.
+        if settings.showing == Showing::Live && named.contains(&&**label) && !settings.run.verbose {
+            continue;
+        }
+        named.push(label);
         if settings.run.verbose {
             let source = if !settings.choice.targets.is_empty() {
                 "cli"
