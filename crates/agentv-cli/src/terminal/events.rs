@@ -4,8 +4,8 @@ use super::screen::Screen;
 use agentv_core::event::Finished;
 use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
-use agentv_wire::ProgressEvent;
 use agentv_wire::progress::{CaseEnds, CaseStarts, LogLine, LogLineLevel};
+use agentv_wire::{ProgressEvent, number};
 
 /// Prints an event when a case starts and one when it is done.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl Reporter for Events {
 /// Prints one event.
 pub(crate) fn show_event(event: &ProgressEvent, screen: &mut Screen) {
     // What has only texts and numbers can always be written.
-    if let Ok(line) = serde_json::to_string(event) {
+    if let Ok(line) = number::to_string(event) {
         screen.line(line);
     }
 }

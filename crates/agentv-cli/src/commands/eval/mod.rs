@@ -107,7 +107,7 @@ fn attempt(
         None => keep::begin(&run_id, &ordered.command, &plan, &settings, surroundings)?,
     };
     let Keeping { outputs, tally, resumed, book } = keeping;
-    announce(&plan, &settings, &mut screen);
+    announce(&plan, &settings, surroundings, &mut screen);
     if !selected.is_all {
         screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
     }
@@ -175,8 +175,17 @@ fn filters(settings: &EvalSettings) -> String {
     if used.is_empty() { "the files".to_owned() } else { used.join(", ") }
 }
 
-fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {
-    screen.line(format!("Output path: {}", settings.out.display()));
+fn announce(
+    plan: &Plan,
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+    screen: &mut Screen,
+) {
+    let out = match settings.showing {
+        Showing::Live => surroundings.pointed(&settings.out),
+        _ => settings.out.display().to_string(),
+    };
+    screen.line(format!("Output path: {out}"));
     let mut named: Vec<&str> = Vec::new();
     for lane in plan.pools.iter().flat_map(|pool| &pool.lanes) {
         let label = &lane.target.label;
