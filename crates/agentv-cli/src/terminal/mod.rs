@@ -2,6 +2,7 @@
 
 mod case_line;
 mod comparison;
+mod counts;
 mod diagnostics;
 mod events;
 mod live;

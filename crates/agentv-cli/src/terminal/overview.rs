@@ -1,6 +1,7 @@
 //! What a run came to, for people: what went wrong first, and why; then the numbers; then what to do next.
 
-use super::case_line::{BROKEN, FAILED, PASSED, UNGRADED};
+use super::case_line::{BROKEN, FAILED, UNGRADED};
+use super::counts::{Count, Counts};
 use super::live::whole;
 use super::screen::Screen;
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
@@ -259,17 +260,10 @@ impl Page<'_> {
             self.screen.line(self.paint.paint(BOLD, "No case was run."));
             return;
         }
-        let ungraded = tally.scores.len() - tally.passed - tally.failed - tally.errors;
-        let counts = [
-            (PASSED, tally.passed, "passed"),
-            (FAILED, tally.failed, "failed"),
-            (BROKEN, tally.errors, if tally.errors == 1 { "error" } else { "errors" }),
-            (UNGRADED, ungraded, "not graded"),
-        ];
-        let counts = counts.iter().enumerate().filter(|(at, (_, count, _))| *at == 0 || *count > 0);
-        let mut parts: Vec<String> = counts
-            .map(|(_, ((mark, style), count, word))| {
-                self.paint.paint(style.bold(), format!("{mark} {count} {word}"))
+        let mut parts: Vec<String> = Counts::of(tally)
+            .told()
+            .map(|Count { mark, style, cases, word }| {
+                self.paint.paint(style.bold(), format!("{mark} {cases} {word}"))
             })
             .collect();
         parts.push(format!("in {}", figures::duration(ending.took)));
@@ -299,16 +293,20 @@ impl Page<'_> {
 
 /// Prints what may be wanted next.
 pub(crate) fn steps(next: &[Step], paint: Paint, screen: &mut Screen) {
-    let (width, widest) = (width(), next.iter().map(|step| step.command.width()).max());
-    let widest = widest.unwrap_or(0);
+    let widths = || next.iter().map(|step| step.command.width());
+    let room = |command: usize, step: &Step| 9 + command + 2 + step.purpose.width() <= width();
+    // Purposes stand below each other if all of them have room there.
+    let widest = widths().max().filter(|widest| next.iter().all(|step| room(*widest, step)));
     for (number, step) in next.iter().enumerate() {
         let word = paint.paint(DIM, if number == 0 { "Next   " } else { "       " });
-        let command = paint.paint(BOLD, &step.command);
         // A command is there to be copied, so it is never cut.
-        let has_room = 9 + widest + 2 + step.purpose.width() <= width;
-        let margin = " ".repeat(widest - step.command.width() + 2);
-        let purpose =
-            if has_room { margin + &paint.paint(DIM, step.purpose) } else { String::new() };
+        let command = paint.paint(BOLD, &step.command);
+        let own = step.command.width();
+        let purpose = if room(own, step) {
+            " ".repeat(widest.unwrap_or(own) - own + 2) + &paint.paint(DIM, step.purpose)
+        } else {
+            String::new()
+        };
         screen.line(format!("{word}  {command}{purpose}"));
     }
 }

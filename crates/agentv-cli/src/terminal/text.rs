@@ -14,7 +14,7 @@ pub(super) fn cut_end(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     let start = fitting(text.chars(), width.saturating_sub(1));
-    format!("{}…", start.trim_end())
+    format!("{}…", start.trim_end_matches([' ', '…']))
 }
 
 /// The text, or its start and its end around `…`: ids often differ in either.

@@ -63,6 +63,19 @@ fn a_run_is_watched_and_summed_up() {
 }
 
 #[test]
+fn what_to_run_next_depends_on_what_happened() {
+    let cx = mocked(&["a"]);
+    let first = watch(&cx, (40, 120), &[]).finish();
+    first.code(0).has("Next     agentv report --html report.html").lacks("agentv compare");
+    first.lacks("--retry-errors").lacks("agentv grade");
+    let second = watch(&cx, (40, 120), &[]).finish();
+    let runs = cx.agentv(["runs", "list", "--format", "json"]).run();
+    let runs: Value = serde_json::from_str(&runs.stdout).unwrap();
+    let id = |at: usize| runs["runs"][at]["run"].as_str().unwrap().to_owned();
+    second.code(0).has(&format!("agentv compare {} {}", id(1), id(0)));
+}
+
+#[test]
 fn a_window_may_be_small_and_change_its_size() {
     let ids = ["slow-one-with-a-rather-long-name-that-goes-on", "bad-two", "good"];
     let (cx, mut meeting) = mixed(&ids, "meeting");
@@ -177,7 +190,7 @@ fn judges_that_went_wrong_are_told_apart() {
     let shown = watch(&cx, (50, 80), &[]).finish();
     shown.code(0).lacks("Failures").has("Judge errors  the grading went wrong");
     shown.has("  ? a  taste\n    error    ").has("✓ 0 passed  ? 2 not graded");
-    shown.has("taste      0.000   0/2       2       3  code_judge");
+    shown.has("taste      0.000   0/2       2       3  code_judge").has("agentv grade latest");
 }
 
 #[test]

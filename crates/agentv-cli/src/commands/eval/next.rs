@@ -18,8 +18,12 @@ pub(super) fn next(
     let mut steps = Vec::new();
     let mut add = |command: String, purpose| steps.push(Step { command, purpose });
     // How a run that ended early goes on is said with the reason why it did.
-    if run.is_some() && matches!(outcome.ended, Ended::Complete) && tally.errors > 0 {
+    let is_whole = matches!(outcome.ended, Ended::Complete);
+    if run.is_some() && is_whole && tally.errors > 0 {
         add("agentv eval --resume --retry-errors".to_owned(), "runs only the errors again");
+    }
+    if run.is_some() && tally.judge_errors > 0 {
+        add("agentv grade latest".to_owned(), "asks only the judges again");
     }
     if !tally.scores.is_empty() {
         // Without a name it is the last run, which is this one.
@@ -27,10 +31,11 @@ pub(super) fn next(
         add(format!("agentv report{which} --html report.html"), "shows every case in a browser");
     }
     if let Some((run, before)) =
-        run.and_then(|run| Some((run, before(run, settings, surroundings)?)))
+        run.filter(|_| is_whole).and_then(|run| Some((run, before(run, settings, surroundings)?)))
     {
         add(format!("agentv compare {before} {run}"), "tells what is better than the last time");
     }
+    steps.truncate(3);
     steps
 }
 

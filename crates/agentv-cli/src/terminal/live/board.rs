@@ -1,6 +1,7 @@
 //! What a run looks like at a moment.
 
-use super::super::case_line::{BROKEN, FAILED, PASSED, UNGRADED, target_name};
+use super::super::case_line::target_name;
+use super::super::counts::{Count, Counts};
 use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
 use super::super::text::{cut_end, cut_middle, one_line};
 use crate::figures;
@@ -37,14 +38,6 @@ pub(super) struct Board {
     is_stopping: bool,
 }
 
-#[derive(Debug, Default, Clone, Copy)]
-struct Counts {
-    passed: usize,
-    failed: usize,
-    errors: usize,
-    ungraded: usize,
-}
-
 #[derive(Debug)]
 struct Running {
     eval_id: EvalId,
@@ -55,14 +48,11 @@ struct Running {
 impl Board {
     /// `tally` has the cases that are done already.
     pub(super) fn new(tally: &Tally, total: usize, now: Instant) -> Self {
-        let earlier = tally.scores.len();
-        let (passed, errors) = (tally.passed, tally.errors);
-        let failed = earlier.saturating_sub(passed + errors);
         Self {
             began: now,
             total,
-            earlier,
-            counts: Counts { passed, failed, errors, ungraded: 0 },
+            earlier: tally.scores.len(),
+            counts: Counts::of(tally),
             used: tally.used,
             running: VecDeque::new(),
             is_stopping: false,
@@ -97,8 +87,7 @@ impl Board {
     }
 
     fn done(&self) -> usize {
-        let Counts { passed, failed, errors, ungraded } = self.counts;
-        passed + failed + errors + ungraded
+        self.counts.sum()
     }
 
     /// Lines that fit a screen of so many columns and rows.
@@ -141,13 +130,10 @@ impl Board {
 
     /// The bar itself: as much of each colour as there is of each outcome.
     fn stripes(&self, width: usize, paint: Paint) -> String {
-        let Counts { passed, failed, errors, ungraded } = self.counts;
-        let parts =
-            [(passed, PASSED.1), (failed, FAILED.1), (errors, BROKEN.1), (ungraded, UNGRADED.1)];
         let (mut sum, mut drawn) = (0, 0);
         let mut bar = String::new();
-        for (count, style) in parts {
-            sum += count;
+        for Count { style, cases, .. } in self.counts.each() {
+            sum += cases;
             let end = (sum * width).checked_div(self.total).unwrap_or(width).min(width);
             bar.push_str(&painted(paint, style, &"━".repeat(end - drawn)));
             drawn = end;
@@ -194,23 +180,14 @@ impl Board {
         line
     }
 
-    /// With words where there is room for them. Of what there is none, nothing is said; only passes always have a place.
+    /// With words where there is room for them.
     fn counts(&self, with_words: bool) -> Vec<(String, Style)> {
-        let Counts { passed, failed, errors, ungraded } = self.counts;
-        let errors_word = if errors == 1 { "error" } else { "errors" };
-        let all = [
-            (passed, PASSED, "passed"),
-            (failed, FAILED, "failed"),
-            (errors, BROKEN, errors_word),
-            (ungraded, UNGRADED, "not graded"),
-        ];
-        let shown = all.into_iter().enumerate().filter(|(at, (count, ..))| *at == 0 || *count > 0);
-        shown
-            .map(|(_, (count, (mark, style), word))| {
-                let text = format!("{mark} {count}");
-                (if with_words { format!("{text} {word}") } else { text }, style)
-            })
-            .collect()
+        let text = |count: &Count| format!("{} {}", count.mark, count.cases);
+        let told = self.counts.told().map(|count| {
+            let text = text(&count);
+            (if with_words { format!("{text} {}", count.word) } else { text }, count.style)
+        });
+        told.collect()
     }
 
     fn stopping(&self, width: usize, paint: Paint) -> String {
@@ -345,7 +322,7 @@ mod tests {
             "\
 ━━━┄┄┄┄┄┄┄┄
 ✓ 10  ✗ 2
-         …",
+…",
         );
     }
 
