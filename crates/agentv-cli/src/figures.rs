@@ -173,7 +173,6 @@ mod tests {
     /// The page has formats of its own, in JavaScript. A test there reads the same table.
     #[test]
     fn the_page_writes_numbers_as_we_do() {
-        type Writer = fn(f64) -> String;
         let table = include_str!("../../../tests/browser/figures.json");
         let table: serde_json::Value = serde_json::from_str(table).unwrap();
         let writers: [(&str, Writer); 5] = [

@@ -43,7 +43,10 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
         "Read. Any value but the empty one and `0` turns colours on, also through a pipe; `eval` then ends with the \
          summary for people. `NO_COLOR` wins.",
     ),
-    (CI, "Read. Any value but the empty one, `0` and `false`: `eval` prints lines, even on a terminal."),
+    (
+        CI,
+        "Read. Any value but the empty one, `0` and `false`: `eval` prints lines, even on a terminal.",
+    ),
     (TERM, "Read. `dumb`: `eval` prints lines, even on a terminal."),
     (RUN_ID, "Set for every child process: the run it belongs to."),
     (

@@ -20,7 +20,9 @@ fn it_shows_a_pass_a_fail_a_flaky_case_a_judge_error_and_a_missed_tool() {
     let shown = cx.agentv(["demo"]).on_terminal(50, 100).finish();
     shown.code(0);
     // A fail, with what the judge said of it and the answer.
-    shown.has("  ✗ cancel-an-order  0.300\n    missed   Refunds take 3 to 5 days; it says `at once`");
+    shown.has(
+        "  ✗ cancel-an-order  0.300\n    missed   Refunds take 3 to 5 days; it says `at once`",
+    );
     shown.has("    because  quality: The order is cancelled, but the customer is promised");
     shown.has("    answer   Done, order 1017 is cancelled. You have your money back at once.");
     // A tool that was not called.
