@@ -86,8 +86,8 @@ fn free_name(dir: &Path) -> String {
 fn next(dir: &Path) -> Vec<Step> {
     let suite: PathBuf = dir.join(FILES[0].0);
     [
-        (format!("agentv eval {}", suite.display()), "again: change a case or an answer first"),
-        ("agentv doctor".to_owned(), "which agents and keys are on this machine"),
+        (format!("agentv eval {}", suite.display()), "after a change of your own"),
+        ("agentv doctor".to_owned(), "agents and keys found here"),
         ("agentv init".to_owned(), "evals for your own agent"),
     ]
     .map(|(command, purpose)| Step { command, purpose })
