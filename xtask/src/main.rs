@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | man | tidy | bench | crash | trials | prices`.
+//! The project's own tools: `cargo xtask gen | man | tidy | bench | crash | trials | pictures | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,6 +9,7 @@ mod bench;
 mod crash;
 mod generate;
 mod man;
+mod pictures;
 mod prices;
 mod repository;
 mod tidy;
@@ -37,6 +38,7 @@ usage: cargo xtask <command>
       --no-build        use what was built before
   trials [--no-build]
                     run 100 000 cases three times each; check the figures and the memory
+  pictures          draw docs/images/*.svg from what the program prints on a terminal
   prices            write the table of what models cost, from the newest litellm on PyPI";
 
 fn main() -> ExitCode {
@@ -60,6 +62,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy"] => tidy::run(),
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),
+        ["pictures"] => pictures::write(),
         ["trials", options @ ..] => trials::run(options),
         ["prices"] => prices::write(),
         // Not in the usage: the bench's inputs, for a look at them.

@@ -25,6 +25,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// See what AgentV does: a small suite against a scripted agent, with no key and no network
+    Demo(DemoArgs),
     /// Set up a first eval here, with what this machine has
     Init(InitArgs),
     /// Run eval files against targets and write one record per case
@@ -64,6 +66,18 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Print completions for a shell
     Completions(CompletionsArgs),
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The folder gets two suites, a targets file and the report of the run. Nothing that is
+there is overwritten: run it again to see what your changes do.
+
+Exit codes: 0 the demo ran, 2 the folder cannot be used")]
+pub(crate) struct DemoArgs {
+    /// The folder; it is made if it is not there
+    #[arg(value_name = "DIR", default_value = "agentv-demo")]
+    pub dir: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
@@ -402,8 +416,14 @@ pub(crate) struct EvalArgs {
     #[arg(long)]
     pub strict: bool,
     /// Say more
-    #[arg(long)]
+    #[arg(long, help_heading = "What is shown")]
     pub verbose: bool,
+    /// Say only which cases did not pass, how many did, and where the results are
+    #[arg(long, conflicts_with = "verbose", help_heading = "What is shown")]
+    pub quiet: bool,
+    /// How to show the run: for people, or as one JSON event per line
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text, conflicts_with = "quiet", help_heading = "What is shown")]
+    pub format: ReportFormat,
 }
 
 #[derive(Debug, clap::Args)]

@@ -18,6 +18,26 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// `32 %`, for what moves: it is never 100 before the end.
+#[expect(clippy::cast_precision_loss, reason = "a percentage is shown")]
+pub(crate) fn share(part: usize, whole: usize) -> String {
+    if whole == 0 {
+        return "100 %".to_owned();
+    }
+    format!("{:.0} %", (part as f64 / whole as f64 * 100.0).floor())
+}
+
+/// `0:07`, `12:05`, `1:02:03`: for what runs.
+pub(crate) fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{seconds:02}")
+    } else {
+        format!("{minutes}:{seconds:02}")
+    }
+}
+
 /// `1 win`, `2 wins`.
 pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
@@ -26,6 +46,11 @@ pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
 /// A score, or a mean of scores.
 pub(crate) fn score(value: f64) -> String {
     format!("{value:.3}")
+}
+
+/// `1`, `0.5`, or `0.5-2` where they differ: for weights.
+pub(crate) fn range(low: f64, high: f64) -> String {
+    if (high - low).abs() < f64::EPSILON { format!("{high}") } else { format!("{low}-{high}") }
 }
 
 /// `850 ms`, `3.2 s`, `2 min 05 s`, `1 h 02 min`: three figures are enough for anybody.
@@ -120,6 +145,19 @@ mod tests {
         check(59_960, "1 min 00 s");
         check(125_400, "2 min 05 s");
         check(3_720_000, "1 h 02 min");
+    }
+
+    #[test]
+    fn a_clock_shows_seconds_and_a_share_is_whole_at_the_end_only() {
+        let check = |seconds, expected: &str| {
+            assert_eq!(clock(Duration::from_secs(seconds)), expected);
+        };
+        check(7, "0:07");
+        check(725, "12:05");
+        check(3723, "1:02:03");
+        assert_eq!(share(999, 1000), "99 %");
+        assert_eq!(share(1000, 1000), "100 %");
+        assert_eq!(share(0, 0), "100 %");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod terminal;
 use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
 use clap::{CommandFactory as _, Parser};
+use commands::eval::Occasion;
 use settings::Surroundings;
 use std::ffi::OsString;
 
@@ -33,7 +34,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     match args.command {
-        Command::Eval(args) => commands::eval::run(*args, &words, &surroundings),
+        Command::Demo(args) => commands::demo::run(&args, &surroundings),
+        Command::Eval(args) => {
+            commands::eval::run(*args, &words, &surroundings, &Occasion::default())
+        }
         Command::Grade(args) => commands::grade::run(*args, &words, &surroundings),
         Command::Runs(command) => commands::runs::run(command, &surroundings),
         Command::Validate(args) => commands::validate::run(&args, &surroundings),

@@ -38,7 +38,7 @@ pub struct Finished {
     pub error: Option<String>,
     /// How long the target took.
     pub duration_ms: Option<f64>,
-    pub spent: Spent,
+    pub used: Consumption,
     pub marks: Vec<Mark>,
     /// Gradings that went wrong, though the case has its record.
     pub judge_errors: Vec<JudgeError>,
@@ -61,7 +61,7 @@ pub struct Place {
 
 /// What a case, or many, cost: the target and its judges together.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub struct Spent {
+pub struct Consumption {
     /// `None` where nobody knows.
     pub cost_usd: Option<f64>,
     pub input_tokens: f64,
@@ -104,7 +104,7 @@ const ANSWER_LINES: usize = 3;
 impl Finished {
     /// Takes apart a record that is written already.
     pub fn new(Place { position, label, trials }: Place, record: ResultRecord) -> Self {
-        let spent = Spent::of(&record);
+        let used = Consumption::of(&record);
         let mut judge_errors = Vec::new();
         let results = record.evaluator_results.unwrap_or_default();
         gather_errors(&results, &mut judge_errors);
@@ -124,7 +124,7 @@ impl Finished {
             status: record.status,
             error: record.error,
             duration_ms: record.execution_metrics.duration_ms,
-            spent,
+            used,
             marks,
             judge_errors,
             workspace: record.workspace,
@@ -145,14 +145,14 @@ fn gather_errors(results: &[EvaluatorResult], errors: &mut Vec<JudgeError>) {
     }
 }
 
-impl Spent {
+impl Consumption {
     fn of(record: &ResultRecord) -> Self {
         let metrics = &record.execution_metrics;
-        let mut spent = Self::default();
-        spent.add_usage(metrics.token_usage, metrics.cost_usd);
-        spent.add_judge(record.evaluator_usage);
-        spent.add_judges(record.evaluator_results.as_deref());
-        spent
+        let mut used = Self::default();
+        used.add_usage(metrics.token_usage, metrics.cost_usd);
+        used.add_judge(record.evaluator_usage);
+        used.add_judges(record.evaluator_results.as_deref());
+        used
     }
 
     /// A composite's own usage does not hold that of its members.
@@ -235,10 +235,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_adds_nothing() {
-        let mut spent = Spent::default();
-        spent.add(Spent { cost_usd: None, input_tokens: 3.0, output_tokens: 4.0 });
-        assert_eq!(spent.cost_usd, None);
-        spent.add(Spent { cost_usd: Some(0.5), ..Spent::default() });
-        assert_eq!((spent.cost_usd, spent.tokens()), (Some(0.5), 7.0));
+        let mut used = Consumption::default();
+        used.add(Consumption { cost_usd: None, input_tokens: 3.0, output_tokens: 4.0 });
+        assert_eq!(used.cost_usd, None);
+        used.add(Consumption { cost_usd: Some(0.5), ..Consumption::default() });
+        assert_eq!((used.cost_usd, used.tokens()), (Some(0.5), 7.0));
     }
 }

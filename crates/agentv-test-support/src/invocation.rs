@@ -65,21 +65,12 @@ impl Invocation {
         self.start().finish()
     }
 
-    /// Starts it at a terminal of its own, as a person would.
+    /// Starts it on a terminal of its own, of so many rows and columns.
     #[cfg(unix)]
     #[track_caller]
-    pub fn at_terminal(self) -> crate::pty::Terminal {
-        let mut command = portable_pty::CommandBuilder::new(self.command.get_program());
-        command.args(&self.args);
-        command.cwd(&self.cwd);
-        command.env_clear();
-        for (name, value) in self.command.get_envs() {
-            if let Some(value) = value {
-                command.env(name, value);
-            }
-        }
-        command.env("TERM", "xterm-256color");
-        crate::pty::Terminal::spawn(command)
+    pub fn on_terminal(mut self, rows: u16, columns: u16) -> crate::Terminal {
+        self.command.current_dir(&self.cwd);
+        crate::Terminal::start(self.command, rows, columns)
     }
 
     /// Starts it, for tests that have something to do meanwhile.
@@ -152,7 +143,7 @@ impl Running {
 
 /// As a shell tells it: a death by signal is 128 and the signal.
 #[cfg(unix)]
-fn exit_code(status: ExitStatus) -> i32 {
+pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
 }

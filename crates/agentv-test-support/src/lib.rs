@@ -25,10 +25,10 @@ mod invocation;
 mod judge;
 #[cfg(unix)]
 mod meeting;
-#[cfg(unix)]
-pub mod pty;
 mod suite;
 mod target;
+#[cfg(unix)]
+mod terminal;
 
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
@@ -44,3 +44,5 @@ pub use judge::{JudgeCall, JudgeDump};
 pub use meeting::Meeting;
 pub use suite::suite;
 pub use target::{cli_target, mock_target, openai_target, targets};
+#[cfg(unix)]
+pub use terminal::{Shown, Terminal};

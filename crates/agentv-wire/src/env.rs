@@ -2,6 +2,12 @@
 
 /// Turns colours off when set to anything but nothing.
 pub const NO_COLOR: &str = "NO_COLOR";
+/// Turns colours on where nobody can be seen to look, when set to anything but nothing and `0`.
+pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
+/// Set by CI systems.
+pub const CI: &str = "CI";
+/// What the terminal can do.
+pub const TERM: &str = "TERM";
 /// Set in every child: which run it belongs to. `--resume` ends leftovers by it.
 pub const RUN_ID: &str = "AGENTV_RUN_ID";
 /// Set in every child: which call it belongs to. What is left of a call is found and ended by it.
@@ -32,6 +38,16 @@ pub const GITHUB_STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 /// The table behind `docs/reference/env.md`.
 pub const DOCUMENTED: &[(&str, &str)] = &[
     (NO_COLOR, "Read. Any value but the empty one turns colours off."),
+    (
+        CLICOLOR_FORCE,
+        "Read. Any value but the empty one and `0` turns colours on, also through a pipe; `eval` then ends with the \
+         summary for people. `NO_COLOR` wins.",
+    ),
+    (
+        CI,
+        "Read. Any value but the empty one, `0` and `false`: `eval` prints lines, even on a terminal.",
+    ),
+    (TERM, "Read. `dumb`: `eval` prints lines, even on a terminal."),
     (RUN_ID, "Set for every child process: the run it belongs to."),
     (
         CALL_ID,

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
+//! | what `eval --format json` prints | `snake_case` | [`progress`] |
 //! | what `report --json` writes | `snake_case` | [`mod@report`] |
 //! | `run.json` of a run folder | `snake_case` | [`run`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
@@ -21,6 +22,7 @@ pub mod file_changes;
 pub mod message;
 pub mod metrics;
 pub mod number;
+pub mod progress;
 pub mod report;
 pub mod result;
 pub mod run;
@@ -33,6 +35,7 @@ pub use exit::Exit;
 pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
+pub use progress::ProgressEvent;
 pub use report::{
     Report, ReportCase, ReportEvaluator, ReportGrade, ReportGroup, ReportSummary, ReportTotals,
     Standing,

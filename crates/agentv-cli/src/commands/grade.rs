@@ -1,6 +1,6 @@
 //! `agentv grade`: the answers of an earlier run, graded by the evaluators of now.
 
-use super::eval::{Origin, Refusal, conduct, is_same_file, told};
+use super::eval::{Occasion, Origin, Refusal, conduct, is_same_file, told};
 use crate::args::{Args, Command, EvalArgs, GradeArgs};
 use crate::settings::{EvalSettings, Surroundings};
 use crate::terminal::{self, Screen};
@@ -38,7 +38,8 @@ fn attempt(
         return Err(Refusal::usage(message, "choose another name for the results"));
     }
     let source = Source { recorded, name: found.name };
-    conduct(Origin::Recorded(Box::new(source)), &command, &settings, surroundings)
+    let occasion = Occasion::default();
+    conduct(Origin::Recorded(Box::new(source)), &command, &settings, surroundings, &occasion)
 }
 
 /// Answers to be graded.

@@ -3,6 +3,7 @@
 pub(crate) mod cache;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod generate;

@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReportArgs, surroundings: &Surroundings) -> Exit {
     if let Err((message, help)) = check(&wanted, source.inputs()) {
         return terminal::fail(&message, Some(help));
     }
-    match write(&source, &wanted, surroundings) {
+    match write(&source, &wanted, surroundings, &mut Screen::new()) {
         Ok((exit, summary)) => {
             if !has_stdout(&wanted) {
                 show(&summary);
@@ -88,6 +88,7 @@ pub(crate) fn write(
     source: &Source,
     wanted: &[Wanted],
     surroundings: &Surroundings,
+    screen: &mut Screen,
 ) -> Result<(Exit, ReportSummary), ResultsError> {
     let actions = GithubActions::around(surroundings);
     let mut github = actions.as_ref().map(|_| Github::default());
@@ -97,7 +98,6 @@ pub(crate) fn write(
         terminal::warn(&format!("{shown}:{line}: the last record was cut off and is left out"));
     }
     let mut exit = Exit::Success;
-    let mut screen = Screen::new();
     let is_quiet = has_stdout(wanted);
     for Wanted { kind, destination } in wanted {
         if let Some((_, error)) = failed.iter().find(|(other, _)| other == destination) {
@@ -107,7 +107,7 @@ pub(crate) fn write(
         } else if let Destination::File(path) = destination
             && !is_quiet
         {
-            let path = surroundings.shown(path);
+            let path = surroundings.pointed(path);
             screen.line(format!("Report written to: {path} ({})", kind.name));
         }
     }

@@ -4,12 +4,13 @@ mod github;
 mod resolve;
 
 pub(crate) use github::GithubActions;
-pub(crate) use resolve::{EvalSettings, SettingsError, files};
+pub(crate) use resolve::{EvalSettings, SettingsError, Showing, files};
 
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};
 use agentv_runtime::process::Processes;
-use std::io;
+use agentv_wire::env;
+use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ pub(crate) struct Surroundings {
     pub working_dir: PathBuf,
     pub repo_root: PathBuf,
     pub env: Env,
+    /// From where people see paths: the working directory, but for a demo in a folder below it.
+    pub shown_from: PathBuf,
 }
 
 impl Surroundings {
@@ -33,7 +36,8 @@ impl Surroundings {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Ok(Self { working_dir, repo_root, env: Env::new(variables) })
+        let shown_from = working_dir.clone();
+        Ok(Self { working_dir, repo_root, env: Env::new(variables), shown_from })
     }
 
     /// Where `.agentv` is looked for, the nearest first.
@@ -46,9 +50,31 @@ impl Surroundings {
         path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
     }
 
+    /// Whether somebody looks at standard output who can make use of lines that are drawn over: a terminal, and neither a
+    /// dumb one nor the log of a CI job.
+    pub(crate) fn is_watched(&self) -> bool {
+        let is_on = |value: &str| !matches!(value, "" | "0" | "false");
+        let is_job = self.env.get(env::CI).is_some_and(is_on);
+        let is_dumb = self.env.get(env::TERM).is_none_or(|term| term == "dumb");
+        io::stdout().is_terminal() && !is_job && !is_dumb
+    }
+
+    /// Whether colours are wanted where nobody can be seen to look, as in `CLICOLOR_FORCE=1 agentv eval … | less -R`.
+    pub(crate) fn wants_colours(&self) -> bool {
+        let is_set = |name: &str| self.env.get(name).is_some_and(|value| !value.is_empty());
+        is_set(env::CLICOLOR_FORCE)
+            && self.env.get(env::CLICOLOR_FORCE) != Some("0")
+            && !is_set(env::NO_COLOR)
+    }
+
     /// Where answers are kept from run to run.
     pub(crate) fn cache_dir(&self) -> PathBuf {
         self.working_dir.join(".agentv/cache")
+    }
+
+    /// The same for somebody who may be elsewhere.
+    pub(crate) fn pointed(&self, path: &Path) -> String {
+        path.strip_prefix(&self.shown_from).unwrap_or(path).display().to_string()
     }
 
     /// A loader that looks around here, for all cases.

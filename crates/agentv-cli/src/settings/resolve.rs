@@ -1,7 +1,7 @@
 //! What the flags mean: nothing optional is left that is not truly optional.
 
 use super::Surroundings;
-use crate::args::{EvalArgs, OutputFormat};
+use crate::args::{EvalArgs, OutputFormat, ReportFormat};
 use crate::report::Wanted;
 use agentv_core::{TargetName, Trials};
 use agentv_runtime::cache::CacheChoice;
@@ -50,8 +50,33 @@ pub(crate) struct EvalSettings {
     /// Warnings are errors.
     pub strict: bool,
     pub keep: Keep,
+    pub showing: Showing,
     /// The choice of cases and targets as `run.json` has it.
     pub told: RunChoice,
+}
+
+/// How a run is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Showing {
+    /// Line by line, in the shape that scripts read.
+    Lines,
+    /// Drawn over, for somebody at a terminal.
+    Live,
+    /// What did not pass, and the end of it.
+    Quiet,
+    /// An event per line.
+    Json,
+}
+
+impl Showing {
+    fn of(args: &EvalArgs, surroundings: &Surroundings) -> Self {
+        match args.format {
+            ReportFormat::Json => Self::Json,
+            ReportFormat::Text if args.quiet => Self::Quiet,
+            ReportFormat::Text if surroundings.is_watched() => Self::Live,
+            ReportFormat::Text => Self::Lines,
+        }
+    }
 }
 
 /// What becomes of a run when it is over.
@@ -119,8 +144,8 @@ impl EvalSettings {
         let writer = writer.ok_or_else(|| {
             SettingsError::new("there is no such output format", "use jsonl or yaml")
         })?;
-        let cache = cache(&args);
         let reports = reports(&args, surroundings)?;
+        let (cache, showing) = (cache(&args), Showing::of(&args, surroundings));
         let targets = targets(&args.target);
         let told = RunChoice {
             targets: targets.iter().map(ToString::to_string).collect(),
@@ -176,6 +201,7 @@ impl EvalSettings {
                 folder: !args.no_run_folder && !args.dry_run,
                 retry_errors: args.retry_errors,
             },
+            showing,
             told,
         })
     }

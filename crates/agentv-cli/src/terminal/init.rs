@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// What became of a file.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum FileStep {
     /// The verb, and a remark.
     Done(&'static str, String),
     /// It stays, for this reason.
@@ -31,11 +31,11 @@ pub(crate) fn init_found(offers: &[(&str, String)]) {
 }
 
 /// A line for a file.
-pub(crate) fn init_step(step: &Step, path: &str, screen: &mut Screen) {
+pub(crate) fn init_step(step: &FileStep, path: &str, screen: &mut Screen) {
     let paint = Paint::of_stdout();
     let (verb, style, remark) = match step {
-        Step::Done(verb, remark) => (*verb, GOOD, remark),
-        Step::Left(why) => ("kept", DIM, why),
+        FileStep::Done(verb, remark) => (*verb, GOOD, remark),
+        FileStep::Left(why) => ("kept", DIM, why),
     };
     let verb = paint.paint(style, format!("{verb:<8}"));
     let remark =

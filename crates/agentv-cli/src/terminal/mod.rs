@@ -1,13 +1,19 @@
 //! All printing is here. Data goes to stdout, everything else to stderr; colours only where somebody can see them.
 
 mod ask;
+mod case_line;
 mod comparison;
+mod counts;
 mod diagnostics;
 mod doctor;
+mod events;
 mod found;
 mod init;
+mod live;
 mod markdown;
+mod overview;
 mod progress;
+mod quiet;
 mod regraded;
 mod resumed;
 mod runs;
@@ -15,22 +21,27 @@ mod screen;
 mod style;
 mod summary;
 mod table;
+mod text;
 mod trials;
 
 pub(crate) use ask::{Asker, NoAnswer};
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
 pub(crate) use doctor::show_findings;
+pub(crate) use events::{Events, show_event};
 pub(crate) use found::found;
-pub(crate) use init::{Step, init_found, init_next, init_step};
+pub(crate) use init::{FileStep, init_found, init_next, init_step};
+pub(crate) use live::Live;
 pub(crate) use markdown::{code, markdown_comparisons};
+pub(crate) use overview::{Ending, Step, overview, steps};
 pub(crate) use progress::Progress;
+pub(crate) use quiet::Quiet;
 pub(crate) use regraded::regraded;
 pub(crate) use resumed::resumed;
 pub(crate) use runs::{show_run, table};
 pub(crate) use screen::{Data, Screen};
 pub(crate) use style::Paint;
-pub(crate) use summary::summary;
+pub(crate) use summary::{last_lines, summary};
 pub(crate) use trials::trials;
 
 use agentv_wire::Exit;
@@ -71,4 +82,10 @@ pub(crate) fn remarks(lines: &[String]) {
 pub(crate) fn warn(message: &str) {
     let warning = style::WARNING;
     let _ = writeln!(anstream::stderr(), "{warning}warning{warning:#}: {message}");
+}
+
+/// Passes on what a target or a judge warns of.
+fn warn_of(text: &str) {
+    let warning = style::WARNING;
+    let _ = writeln!(anstream::stderr(), "{warning}Warning{warning:#}: {text}");
 }

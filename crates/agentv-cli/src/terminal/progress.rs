@@ -1,10 +1,9 @@
-//! The run as it goes, line by line. Scripts read these lines: their shape is part of the contract.
+//! The run as it goes, line by line, for pipes and logs. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
-use super::style;
+use super::warn_of;
 use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
-use std::io::Write;
 
 /// Prints a line when a case starts and one when it is done.
 #[derive(Debug)]
@@ -40,12 +39,7 @@ impl Reporter for Progress {
             RunEvent::Log { level: LogLevel::Verbose, text } => self.screen.line(text),
             RunEvent::Log { level: LogLevel::Warning, text } => {
                 self.screen.show();
-                let _ = writeln!(
-                    anstream::stderr(),
-                    "{}Warning{:#}: {text}",
-                    style::WARNING,
-                    style::WARNING
-                );
+                warn_of(text);
             }
         }
     }

@@ -1,21 +1,41 @@
 //! Standard output, buffered. Lines that scripts read have no colours; others have them where somebody can see them. When nobody reads any more (`| head`), printing ends and the work goes on.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, Stderr, Stdout, Write};
 
 /// Where data and progress lines go.
 #[derive(Debug)]
 pub(crate) struct Screen {
     /// `None` once the other end is closed.
-    out: Option<Stdout>,
+    out: Option<Stream>,
     waiting: String,
+}
+
+#[derive(Debug)]
+enum Stream {
+    Out(Stdout),
+    /// Where standard output is for data only.
+    Err(Stderr),
 }
 
 impl Screen {
     pub(crate) fn new() -> Self {
-        Self { out: Some(io::stdout()), waiting: String::new() }
+        Self { out: Some(Stream::Out(io::stdout())), waiting: String::new() }
+    }
+
+    /// For what is said besides data.
+    pub(crate) fn beside_data() -> Self {
+        Self { out: Some(Stream::Err(io::stderr())), waiting: String::new() }
+    }
+
+    /// For what nobody wants to hear.
+    pub(crate) fn nowhere() -> Self {
+        Self { out: None, waiting: String::new() }
     }
 
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        if self.out.is_none() {
+            return;
+        }
         self.waiting.push_str(text.as_ref());
         self.waiting.push('\n');
         if self.waiting.len() > 32 * 1024 {
@@ -28,6 +48,10 @@ impl Screen {
         let Some(out) = &mut self.out else {
             self.waiting.clear();
             return;
+        };
+        let out: &mut dyn Write = match out {
+            Stream::Out(out) => out,
+            Stream::Err(out) => out,
         };
         let shown: io::Result<()> =
             out.write_all(self.waiting.as_bytes()).and_then(|()| out.flush());

@@ -1,4 +1,4 @@
-//! The numbers at the end of a run. Scripts read these lines: their shape is part of the contract.
+//! The numbers at the end of a run, for pipes and logs. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
 use crate::figures::{amount, count, money, score};
@@ -23,20 +23,29 @@ pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
         screen.line(format!("Passed: {}", count - tally.errors));
     }
     statistics(&tally.scores, screen);
-    histogram(&tally.scores, screen);
+    screen.line("Score distribution:");
+    for (range, count) in distribution(&tally.scores) {
+        screen.line(format!("  {range}: {count}"));
+    }
     extremes("Top performing eval cases:", &tally.top, screen);
     extremes("Lowest performing eval cases:", &tally.bottom, screen);
     screen.line("");
-    screen.line(format!("Status: {} pass, {} fail", tally.passed, count - tally.passed));
+    last_lines(tally, screen);
+    targets(tally, screen);
+    workspaces(tally, screen);
+    cost(&tally.paid, screen);
+}
+
+/// What also those are told who want to hear little.
+pub(crate) fn last_lines(tally: &Tally, screen: &mut Screen) {
+    let failed = tally.scores.len() - tally.passed;
+    screen.line(format!("Status: {} pass, {failed} fail", tally.passed));
     if tally.judge_errors > 0 {
         screen.line(format!(
             "Grading errors: {} (see `error` in evaluator_results)",
             tally.judge_errors
         ));
     }
-    targets(tally, screen);
-    workspaces(tally, screen);
-    cost(&tally.paid, screen);
 }
 
 fn heading(text: &str, screen: &mut Screen) {
@@ -60,40 +69,60 @@ fn errors(tally: &Tally, screen: &mut Screen) {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
 fn statistics(scores: &[f64], screen: &mut Screen) {
-    let count = scores.len();
-    let mean = scores.iter().sum::<f64>() / count as f64;
-    let mut sorted = scores.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let median = if count.is_multiple_of(2) {
-        f64::midpoint(sorted[count / 2 - 1], sorted[count / 2])
-    } else {
-        sorted[count / 2]
-    };
-    screen.line(format!("Mean score: {}", score(mean)));
-    screen.line(format!("Median score: {}", score(median)));
-    screen.line(format!("Min score: {}", score(sorted[0])));
-    screen.line(format!("Max score: {}", score(sorted[count - 1])));
-    if count > 1 {
-        let variance =
-            scores.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
-        screen.line(format!("Std deviation: {}", score(variance.sqrt())));
+    let Some(found) = Statistics::of(scores) else { return };
+    screen.line(format!("Mean score: {}", score(found.mean)));
+    screen.line(format!("Median score: {}", score(found.median)));
+    screen.line(format!("Min score: {}", score(found.min)));
+    screen.line(format!("Max score: {}", score(found.max)));
+    if let Some(deviation) = found.deviation {
+        screen.line(format!("Std deviation: {}", score(deviation)));
     }
 }
 
-fn histogram(scores: &[f64], screen: &mut Screen) {
+/// What many scores come to.
+#[derive(Debug)]
+pub(super) struct Statistics {
+    pub mean: f64,
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+    /// Of a sample; one number has none.
+    pub deviation: Option<f64>,
+}
+
+impl Statistics {
+    /// `None` without scores.
+    #[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
+    pub(super) fn of(scores: &[f64]) -> Option<Self> {
+        let count = scores.len();
+        let mean = scores.iter().sum::<f64>() / count as f64;
+        let mut sorted = scores.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let median = if count.is_multiple_of(2) {
+            f64::midpoint(*sorted.get((count / 2).checked_sub(1)?)?, sorted[count / 2])
+        } else {
+            sorted[count / 2]
+        };
+        let deviation = (count > 1).then(|| {
+            let squares = scores.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            (squares / (count - 1) as f64).sqrt()
+        });
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        Some(Self { mean, median, min, max, deviation })
+    }
+}
+
+/// How many scores lie in each of five ranges.
+pub(super) fn distribution(scores: &[f64]) -> [(&'static str, usize); 5] {
     let edges = [0.2, 0.4, 0.6, 0.8];
-    let mut bins = [0_usize; 5];
+    let mut bins = [("0.0-0.2", 0), ("0.2-0.4", 0), ("0.4-0.6", 0), ("0.6-0.8", 0), ("0.8-1.0", 0)];
     for value in scores {
         // As in 2.x, a bin's upper edge has a little slack: 0.6 counts below it, and so does 0.6000000000000001.
         let bin = edges.iter().position(|edge| *value < edge + 1e-9).unwrap_or(4);
-        bins[bin] += 1;
+        bins[bin].1 += 1;
     }
-    screen.line("Score distribution:");
-    for (range, count) in ["0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0"].iter().zip(bins) {
-        screen.line(format!("  {range}: {count}"));
-    }
+    bins
 }
 
 fn extremes(title: &str, cases: &[Placed], screen: &mut Screen) {

@@ -1,6 +1,7 @@
 //! Columns of text that line up, whatever letters are in them.
 
 use super::style::{BOLD, DIM, PLAIN, Paint};
+use super::text::cut_middle;
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -93,7 +94,7 @@ impl Table {
             if !line.is_empty() {
                 line.push_str(GAP);
             }
-            let text = cut(&cell.text, *width);
+            let text = cut_middle(&cell.text, *width);
             let margin = " ".repeat(width - text.width());
             let text = paint.paint(cell.style, &text);
             line.push_str(&match side {
@@ -103,30 +104,6 @@ impl Table {
         }
         line.trim_end().to_owned()
     }
-}
-
-/// The text, or its start and its end around `…`: ids often differ in either.
-fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let room = width.saturating_sub(1);
-    let start = fitting(text.chars(), room.div_ceil(2));
-    let end = fitting(text.chars().rev(), room - start.as_str().width());
-    format!("{start}…{}", end.chars().rev().collect::<String>())
-}
-
-/// As many characters as fit.
-fn fitting(characters: impl Iterator<Item = char>, room: usize) -> String {
-    let mut text = String::new();
-    for character in characters {
-        text.push(character);
-        if text.width() > room {
-            text.pop();
-            break;
-        }
-    }
-    text
 }
 
 #[cfg(test)]

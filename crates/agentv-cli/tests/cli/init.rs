@@ -2,8 +2,12 @@
 
 use crate::context;
 use agentv_test_support::TestContext;
-use agentv_test_support::pty::keys::{CTRL_C, DOWN, ENTER, SPACE};
 use std::path::Path;
+
+const ENTER: &str = "\r";
+const SPACE: &str = " ";
+const DOWN: &str = "\x1b[B";
+const CTRL_C: &str = "\x03";
 
 const KEY: &str = "sk-planted-and-never-to-be-seen";
 
@@ -47,19 +51,19 @@ fn a_new_user_answers_the_questions_and_runs_a_first_eval() {
     let cx = context();
     let path = with_claude(&cx);
     let init = cx.agentv(["init", "shop"]).env("PATH", &path).env("OPENAI_API_KEY", KEY);
-    let mut terminal = init.at_terminal();
+    let mut terminal = init.on_terminal(40, 100);
     let screen = terminal.wait_for("Which of them become targets?");
     assert!(screen.contains("openai       OPENAI_API_KEY is set"), "{screen}");
     assert!(screen.contains("claude-code  `claude` is on PATH"), "{screen}");
     // The first one is unmarked, which leaves Claude Code.
-    terminal.send(SPACE);
-    terminal.send(ENTER);
+    terminal.press(SPACE);
+    terminal.press(ENTER);
     terminal.wait_for("Who answers when you name nobody?");
-    terminal.send(DOWN);
+    terminal.press(DOWN);
     terminal.wait_for("❯ claude-code");
-    terminal.send(ENTER);
+    terminal.press(ENTER);
     terminal.wait_for("Write a GitHub workflow");
-    terminal.send("y");
+    terminal.press("y");
     let done = terminal.finish();
     assert_eq!(done.code, 0, "{}", done.screen);
     for line in [
@@ -75,11 +79,11 @@ fn a_new_user_answers_the_questions_and_runs_a_first_eval() {
     assert!(targets.contains("  - name: default\n    provider: claude-code\n"), "{targets}");
     assert!(!targets.contains("openai"), "{targets}");
 
-    let mut eval = cx.agentv(["eval", "--target", "mock"]).cwd("shop").at_terminal();
+    let mut eval = cx.agentv(["eval", "--target", "mock"]).cwd("shop").on_terminal(40, 100);
     eval.wait_for("Results written to");
     let done = eval.finish();
     assert_eq!(done.code, 0, "{}", done.screen);
-    assert!(!done.raw.contains(KEY));
+    assert!(!String::from_utf8_lossy(&done.bytes).contains(KEY));
 }
 
 #[test]
@@ -145,11 +149,11 @@ fn a_file_is_replaced_only_by_a_yes() {
     let cx = context();
     cx.write(".env.example", "MINE=\n");
     let answer = |key: &str| {
-        let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").at_terminal();
+        let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").on_terminal(40, 100);
         terminal.wait_for("Write a GitHub workflow");
-        terminal.send("n");
+        terminal.press("n");
         terminal.wait_for("`.env.example` is there already. Replace it?");
-        terminal.send(key);
+        terminal.press(key);
         terminal.finish()
     };
     let done = answer("n");
@@ -158,13 +162,13 @@ fn a_file_is_replaced_only_by_a_yes() {
     assert!(!cx.path(".github").exists());
 
     // Now there are suites, too, so there is one question more.
-    let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").at_terminal();
+    let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").on_terminal(40, 100);
     terminal.wait_for("There are suites here already.");
-    terminal.send("n");
+    terminal.press("n");
     terminal.wait_for("Write a GitHub workflow");
-    terminal.send("n");
+    terminal.press("n");
     terminal.wait_for("`.env.example` is there already. Replace it?");
-    terminal.send("y");
+    terminal.press("y");
     assert!(terminal.finish().screen.contains("replaced  .env.example"));
     assert!(cx.read(".env.example").contains("# OPENAI_API_KEY="));
 }
@@ -173,14 +177,14 @@ fn a_file_is_replaced_only_by_a_yes() {
 fn ctrl_c_writes_nothing_and_gives_the_cursor_back() {
     let cx = context();
     let path = with_claude(&cx);
-    let mut terminal = cx.agentv(["init", "shop"]).env("PATH", &path).at_terminal();
+    let mut terminal = cx.agentv(["init", "shop"]).env("PATH", &path).on_terminal(40, 100);
     terminal.wait_for("Which of them become targets?");
     terminal.wait_for("claude-code");
-    terminal.send(CTRL_C);
+    terminal.press(CTRL_C);
     let done = terminal.finish();
     assert_eq!(done.code, 130, "{}", done.screen);
     assert!(done.screen.contains("interrupted; nothing was written"), "{}", done.screen);
-    assert!(done.shows_cursor);
+    assert!(done.is_cursor_visible);
     assert!(!cx.path("shop").exists());
 }
 
@@ -189,7 +193,7 @@ fn with_nobody_to_answer_it_says_so() {
     let cx = context();
     let help = "use `agentv init --yes`, which asks nothing";
     cx.agentv(["init"]).run().code(2).stderr_has(help);
-    let done = cx.agentv(["init"]).env("CI", "true").at_terminal().finish();
+    let done = cx.agentv(["init"]).env("CI", "true").on_terminal(40, 100).finish();
     assert_eq!(done.code, 2);
     assert!(done.screen.contains(help), "{}", done.screen);
     assert!(!cx.path(".agentv").exists());

@@ -2,7 +2,7 @@
 
 use super::trials::TrialTally;
 use agentv_core::Trials;
-use agentv_core::event::{Finished, JudgeError, Mark, Spent, Why};
+use agentv_core::event::{Consumption, Finished, JudgeError, Mark, Why};
 use agentv_wire::{RunSpend, Status, VerdictWord};
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub struct Tally {
     pub targets: BTreeMap<String, TargetTally>,
     pub evaluators: BTreeMap<String, EvaluatorTally>,
     /// What targets and judges cost together.
-    pub spent: Spent,
+    pub used: Consumption,
     /// The best cases, best first; earlier cases before later ones of the same score.
     pub top: Vec<Placed>,
     /// The worst cases in the same order, so the worst is last.
@@ -50,7 +50,7 @@ pub struct TargetTally {
     pub passed: usize,
     pub errors: usize,
     pub score_sum: f64,
-    pub spent: Spent,
+    pub used: Consumption,
     /// The sum over the cases that say how long they took, and how many these are.
     pub duration_ms: f64,
     pub timed: usize,
@@ -100,7 +100,7 @@ impl Tally {
         let score = finished.score;
         self.scores.push(score);
         self.lowest = Some(self.lowest.map_or(score, |lowest| lowest.min(score)));
-        self.spent.add(finished.spent);
+        self.used.add(finished.used);
         self.passed += usize::from(finished.status == Status::Pass);
         // Not `entry`, which wants a name of its own for every case.
         match self.targets.get_mut(&finished.target) {
@@ -228,7 +228,7 @@ impl TargetTally {
         self.passed += usize::from(finished.status == Status::Pass);
         self.errors += usize::from(finished.error.is_some());
         self.score_sum += finished.score;
-        self.spent.add(finished.spent);
+        self.used.add(finished.used);
         if let Some(duration_ms) = finished.duration_ms {
             self.duration_ms += duration_ms;
             self.timed += 1;
@@ -260,7 +260,7 @@ mod tests {
             status: Status::Fail,
             error: None,
             duration_ms: None,
-            spent: Spent::default(),
+            used: Consumption::default(),
             marks: Vec::new(),
             judge_errors: Vec::new(),
             workspace: None,

@@ -264,7 +264,7 @@ fn targets(plan: &Plan) -> Vec<RunTarget> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
-fn totals(tally: &Tally) -> RunTotals {
+pub(super) fn totals(tally: &Tally) -> RunTotals {
     let recorded = tally.scores.len();
     let mean = tally.scores.iter().sum::<f64>() / recorded as f64;
     let targets = tally.targets.iter().map(|(name, target)| {

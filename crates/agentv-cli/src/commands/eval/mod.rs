@@ -4,14 +4,16 @@ mod budget;
 mod conclude;
 mod keep;
 mod memory;
+mod next;
 mod prepare;
 mod reports;
 mod resume;
+mod show;
 
 use super::grade::Source;
 use crate::args::EvalArgs;
-use crate::settings::{EvalSettings, SettingsError, Surroundings};
-use crate::terminal::{self, Progress, Screen, summary};
+use crate::settings::{EvalSettings, SettingsError, Showing, Surroundings};
+use crate::terminal::{self, Screen, Step};
 use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
@@ -20,10 +22,19 @@ use agentv_wire::Exit;
 use keep::Keeping;
 use prepare::{Prepared, Selected, prepare};
 use resume::Earlier;
+use show::Over;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
+
+/// What is special about a run.
+#[derive(Debug, Default)]
+pub(crate) struct Occasion {
+    /// For a demo: what to do next. It is for people, so they get the summary for people even through a pipe.
+    pub next: Option<Vec<Step>>,
+}
 
 /// Why a command ends before it has begun.
 pub(super) struct Refusal {
@@ -49,8 +60,13 @@ impl From<SettingsError> for Refusal {
 }
 
 /// `words` is the whole command line.
-pub(crate) fn run(args: EvalArgs, words: &[OsString], surroundings: &Surroundings) -> Exit {
-    told(attempt(args, words, surroundings))
+pub(crate) fn run(
+    args: EvalArgs,
+    words: &[OsString],
+    surroundings: &Surroundings,
+    occasion: &Occasion,
+) -> Exit {
+    told(attempt(args, words, surroundings, occasion))
 }
 
 /// The exit code, once a refusal was said.
@@ -65,6 +81,7 @@ fn attempt(
     args: EvalArgs,
     words: &[OsString],
     surroundings: &Surroundings,
+    occasion: &Occasion,
 ) -> Result<Exit, Refusal> {
     let runs = Runs::of(&surroundings.working_dir);
     let ordered = resume::order(args, words, &runs)?;
@@ -76,7 +93,7 @@ fn attempt(
         }
         None => Origin::Targets,
     };
-    conduct(origin, &ordered.command, &settings, surroundings)
+    conduct(origin, &ordered.command, &settings, surroundings, occasion)
 }
 
 /// Where the answers come from.
@@ -94,6 +111,7 @@ pub(super) fn conduct(
     command: &[String],
     settings: &EvalSettings,
     surroundings: &Surroundings,
+    occasion: &Occasion,
 ) -> Result<Exit, Refusal> {
     let run_id = match &origin {
         Origin::Earlier(earlier) => earlier.folder.id.clone(),
@@ -105,7 +123,7 @@ pub(super) fn conduct(
         processes.end_run();
     }
     let memory = memory::open(settings, surroundings)?;
-    let mut screen = Screen::new();
+    let mut screen = show::screen(settings.showing);
     if let Some(found) = &settings.found {
         terminal::found(found, surroundings, &mut screen);
     }
@@ -134,7 +152,7 @@ pub(super) fn conduct(
     };
     let Keeping { outputs, tally, resumed, book } = keeping;
     budget::count(&memory.spending, resumed.as_ref(), &outputs);
-    announce(&plan, settings, &mut screen);
+    announce(&plan, settings, surroundings, &mut screen);
     if !selected.is_all {
         screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
     }
@@ -142,17 +160,20 @@ pub(super) fn conduct(
         terminal::resumed(&run_id, resumed, &plan, &mut screen);
     }
     screen.show();
+    show::begin(&run_id, &plan, &tally, settings);
+    let began = Instant::now();
     let spending = Arc::clone(&memory.spending);
     let outcome = execute(plan, outputs, tally, settings, (processes, spending))
         .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
-    summary(&outcome.tally, &mut screen);
-    terminal::trials(&outcome.tally.trials.totals(), &mut screen);
-    if warnings > 0 {
-        screen.line(format!("Warnings in files: {warnings} (shown above; --strict refuses them)"));
-    }
-    if !outcome.tally.scores.is_empty() {
-        screen.line(format!("\nResults written to: {}", settings.out.display()));
-    }
+    let over = Over {
+        outcome: &outcome,
+        took: began.elapsed(),
+        warnings,
+        run_id: &run_id,
+        is_kept: book.is_some(),
+        occasion,
+    };
+    show::sum_up(&over, settings, surroundings, &mut screen);
     let unwritten = memory::close(&memory, &outcome.ended, &mut screen);
     screen.show();
     let again = book.as_ref().filter(|_| can_resume).map(|_| run_id.as_str());
@@ -162,7 +183,9 @@ pub(super) fn conduct(
     if let Some(book) = book {
         book.close(&outcome, exit);
     }
-    Ok(reports::write(results, settings, surroundings).max(exit))
+    let exit = reports::write(results, settings, surroundings, &mut screen).max(exit);
+    show::end(&over, exit, settings, surroundings, &mut screen);
+    Ok(exit)
 }
 
 /// What can still be wrong when all files are good.
@@ -199,10 +222,25 @@ fn filters(settings: &EvalSettings) -> String {
     if used.is_empty() { "the files".to_owned() } else { used.join(", ") }
 }
 
-fn announce(plan: &Plan, settings: &EvalSettings, screen: &mut Screen) {
-    screen.line(format!("Output path: {}", settings.out.display()));
+fn announce(
+    plan: &Plan,
+    settings: &EvalSettings,
+    surroundings: &Surroundings,
+    screen: &mut Screen,
+) {
+    let out = match settings.showing {
+        Showing::Live => surroundings.pointed(&settings.out),
+        _ => settings.out.display().to_string(),
+    };
+    screen.line(format!("Output path: {out}"));
+    let mut named: Vec<&str> = Vec::new();
     for lane in plan.pools.iter().flat_map(|pool| &pool.lanes) {
         let label = &lane.target.label;
+        // Scripts are used to a line for each file; people want to know it once.
+        if settings.showing == Showing::Live && named.contains(&&**label) && !settings.run.verbose {
+            continue;
+        }
+        named.push(label);
         if settings.run.verbose {
             let source = if !settings.choice.targets.is_empty() {
                 "cli"
@@ -239,7 +277,7 @@ fn execute(
         workers: settings.choice.workers,
         limit: Limit::new(gates.max_errors, gates.fail_fast, spending),
         outputs,
-        reporter: Box::new(Progress::new(tally.scores.len(), plan.total)),
+        reporter: show::reporter(settings, &tally, plan.total),
         tally,
         total: plan.total,
         pools: plan.pools,

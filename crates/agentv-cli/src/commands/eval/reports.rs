@@ -4,7 +4,7 @@ use super::Refusal;
 use crate::commands::report;
 use crate::report::{Destination, Source};
 use crate::settings::{EvalSettings, GithubActions, Surroundings};
-use crate::terminal;
+use crate::terminal::{self, Screen};
 use agentv_wire::Exit;
 use std::path::{Path, PathBuf};
 
@@ -34,13 +34,14 @@ pub(super) fn write(
     results: PathBuf,
     settings: &EvalSettings,
     surroundings: &Surroundings,
+    screen: &mut Screen,
 ) -> Exit {
     let is_asked = !settings.reports.is_empty() || GithubActions::around(surroundings).is_some();
     if !is_asked || is_no_file(&results) {
         return Exit::Success;
     }
     let source = Source::of_file(results, surroundings).with_evals(&settings.files);
-    match report::write(&source, &settings.reports, surroundings) {
+    match report::write(&source, &settings.reports, surroundings, screen) {
         Ok((exit, _)) => exit,
         Err(error) => {
             terminal::complain(&format!("no report could be made: {error}"), None);

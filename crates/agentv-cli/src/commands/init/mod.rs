@@ -6,7 +6,7 @@ mod offers;
 use crate::figures::count;
 use crate::settings::Surroundings;
 use crate::setup_args::InitArgs;
-use crate::terminal::{self, Asker, NoAnswer, Screen, Step};
+use crate::terminal::{self, Asker, FileStep, NoAnswer, Screen};
 use agentv_runtime::load::{suites_below, targets_in};
 use agentv_wire::Exit;
 use offers::{Offer, offers};
@@ -196,12 +196,12 @@ fn carry_out(write: &Write, dir: &Path) -> io::Result<()> {
     std::fs::write(path, &write.text)
 }
 
-fn step(write: &Write) -> Step {
+fn step(write: &Write) -> FileStep {
     match &write.act {
-        Act::Create => Step::Done("wrote", String::new()),
-        Act::Replace => Step::Done("replaced", String::new()),
-        Act::Extend(lines) => Step::Done("extended", count(*lines, "line", "lines")),
-        Act::Keep(why) => Step::Left((*why).to_owned()),
+        Act::Create => FileStep::Done("wrote", String::new()),
+        Act::Replace => FileStep::Done("replaced", String::new()),
+        Act::Extend(lines) => FileStep::Done("extended", count(*lines, "line", "lines")),
+        Act::Keep(why) => FileStep::Left((*why).to_owned()),
     }
 }
 

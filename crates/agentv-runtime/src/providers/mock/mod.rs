@@ -1,11 +1,16 @@
 //! Canned answers, optionally after a delay: for dry runs, demos and tests of evaluators. Calls nobody.
 
+mod reply;
+
+pub use reply::MockReply;
+
 use super::{Billing, Deps, FromSettings};
-use crate::config::{Fields, FromNode, Node, Wrong};
+use crate::config::Fields;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
 use agentv_wire::TraceEvent;
 use async_trait::async_trait;
+use reply::Trace;
 use schemars::JsonSchema;
 use std::time::{Duration, SystemTime};
 
@@ -37,6 +42,9 @@ pub struct MockSettings {
     /// A trace to come with the answer.
     #[serde(default)]
     pub trace: Option<Vec<TraceEvent>>,
+    /// Answers by what is asked, to play an agent or a judge: the first that fits. What none fits gets `response`.
+    #[serde(default)]
+    pub replies: Vec<MockReply>,
 }
 
 const DEFAULT_RESPONSE: &str =
@@ -59,6 +67,7 @@ impl FromSettings for Mock {
             delay_min_ms: fields.take("delay_min_ms").unwrap_or(0),
             delay_max_ms: fields.take("delay_max_ms").unwrap_or(0),
             trace: fields.take::<Trace>("trace").map(|trace| trace.0),
+            replies: reply::read(fields),
         })
     }
 
@@ -68,18 +77,6 @@ impl FromSettings for Mock {
 
     fn from_settings(settings: MockSettings, _deps: &Deps) -> Self {
         Self { settings }
-    }
-}
-
-/// A list of trace events.
-struct Trace(Vec<TraceEvent>);
-
-impl FromNode for Trace {
-    fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
-        let events = serde_json::from_value(node.to_value());
-        events
-            .map(Self)
-            .map_err(|_| Wrong { expected: "a list of trace events, each with a known `type`" })
     }
 }
 
@@ -104,6 +101,7 @@ impl Mock {
                 delay_min_ms: delay.min_ms,
                 delay_max_ms: delay.max_ms,
                 trace: None,
+                replies: Vec::new(),
             },
         }
     }
@@ -136,17 +134,18 @@ impl MockSettings {
 
 #[async_trait]
 impl Provider for Mock {
-    async fn invoke(
-        &self,
-        _request: &Request,
-        cx: &CallContext,
-    ) -> Result<Response, ProviderError> {
-        let delay = self.settings.delay();
+    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let reply = self.settings.replies.iter().find(|reply| reply.answers(request));
+        let delay = reply.and_then(|reply| reply.delay_ms).map(Duration::from_millis);
+        let delay = delay.unwrap_or_else(|| self.settings.delay());
         if !delay.is_zero() {
             tokio::select! {
                 () = tokio::time::sleep(delay) => {}
                 () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),
             }
+        }
+        if let Some(reply) = reply {
+            return reply.reply(cx.purpose.trial.unwrap_or(0));
         }
         Ok(Response {
             trace: self.settings.trace.clone(),

@@ -1,0 +1,95 @@
+//! `agentv demo`: a small suite against a scripted agent, to see what AgentV does with no key and no network.
+
+use super::eval::{self, Occasion};
+use crate::args::{Args, Command, DemoArgs};
+use crate::settings::Surroundings;
+use crate::terminal::{self, Step};
+use agentv_runtime::load::repo_root;
+use agentv_wire::Exit;
+use clap::Parser as _;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::{fs, iter};
+
+/// What lies in the folder. The first two are the suites.
+const FILES: [(&str, &str); 4] = [
+    ("support.eval.yaml", include_str!("../../assets/demo/support.eval.yaml")),
+    ("discounts.eval.yaml", include_str!("../../assets/demo/discounts.eval.yaml")),
+    ("targets.yaml", include_str!("../../assets/demo/targets.yaml")),
+    ("README.md", include_str!("../../assets/demo/README.md")),
+];
+
+pub(crate) fn run(args: &DemoArgs, surroundings: &Surroundings) -> Exit {
+    let dir = surroundings.working_dir.join(&args.dir);
+    if let Err((message, help)) = furnish(&dir, &args.dir) {
+        terminal::complain(&message, Some(&help));
+        return Exit::Usage;
+    }
+    let words = words(&dir);
+    let Ok(Args { command: Command::Eval(eval), .. }) = Args::try_parse_from(&words) else {
+        return terminal::fail("the demo's own command line cannot be read", None);
+    };
+    let there = Surroundings {
+        repo_root: repo_root(&dir),
+        working_dir: dir,
+        env: surroundings.env.clone(),
+        shown_from: surroundings.working_dir.clone(),
+    };
+    let next = next(&args.dir);
+    eval::run(*eval, &words, &there, &Occasion { next: Some(next) })
+}
+
+/// Writes what is missing. What is there stays as it is: somebody may have changed it.
+fn furnish(dir: &Path, shown: &Path) -> Result<(), (String, String)> {
+    let is_foreign = dir.exists() && !dir.join(FILES[0].0).exists() && !is_empty(dir);
+    let shown = shown.display();
+    if is_foreign {
+        return Err((
+            format!("`{shown}` is there already, and is no demo"),
+            "name a new folder: `agentv demo my-demo`".to_owned(),
+        ));
+    }
+    let unwritable = |error: io::Error| {
+        let help = "name a folder that can be written: `agentv demo /tmp/agentv-demo`";
+        (format!("`{shown}` cannot be written: {error}"), help.to_owned())
+    };
+    fs::create_dir_all(dir).map_err(unwritable)?;
+    for (name, text) in FILES {
+        match fs::File::create_new(dir.join(name)) {
+            Ok(mut file) => file.write_all(text.as_bytes()).map_err(unwritable)?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(unwritable(error)),
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(dir: &Path) -> bool {
+    fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// The command line of the run, as one would type it in the folder.
+fn words(dir: &Path) -> Vec<OsString> {
+    let report = format!("html={}", free_name(dir));
+    let words = ["agentv", "eval", FILES[0].0, FILES[1].0, "--report", &report];
+    words.map(OsString::from).to_vec()
+}
+
+/// The report of an earlier demo stays.
+fn free_name(dir: &Path) -> String {
+    let names = (2..).map(|number| format!("report-{number}.html"));
+    let mut names = iter::once("report.html".to_owned()).chain(names);
+    names.find(|name| !dir.join(name).exists()).unwrap_or_default()
+}
+
+fn next(dir: &Path) -> Vec<Step> {
+    let suite: PathBuf = dir.join(FILES[0].0);
+    [
+        (format!("agentv eval {}", suite.display()), "after a change of your own"),
+        ("agentv doctor".to_owned(), "agents and keys found here"),
+        ("agentv init".to_owned(), "evals for your own agent"),
+    ]
+    .map(|(command, purpose)| Step { command, purpose })
+    .into()
+}

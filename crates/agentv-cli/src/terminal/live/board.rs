@@ -1,0 +1,349 @@
+//! What a run looks like at a moment.
+
+use super::super::case_line::target_name;
+use super::super::counts::{Count, Counts};
+use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
+use super::super::text::{cut_end, cut_middle, one_line};
+use crate::figures;
+use agentv_core::EvalId;
+use agentv_core::event::{Consumption, Finished};
+use agentv_runtime::run::Tally;
+use agentv_wire::Status;
+use anstyle::Style;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use unicode_width::UnicodeWidthStr as _;
+
+/// No more running cases are shown than this, however high the screen is.
+const ROWS: usize = 8;
+/// No wider: a bar is no table.
+const BAR: usize = 40;
+/// A shorter bar says nothing.
+const SHORTEST_BAR: usize = 8;
+/// With fewer cases done nobody knows how long the rest will take.
+const ENOUGH: usize = 3;
+
+/// The numbers of a run that goes on.
+#[derive(Debug)]
+pub(super) struct Board {
+    began: Instant,
+    total: usize,
+    /// Cases that had their records when this run began: they say nothing of its speed.
+    earlier: usize,
+    counts: Counts,
+    used: Consumption,
+    /// The longest first.
+    running: VecDeque<Running>,
+    is_stopping: bool,
+}
+
+#[derive(Debug)]
+struct Running {
+    eval_id: EvalId,
+    label: Arc<str>,
+    since: Instant,
+}
+
+impl Board {
+    /// `tally` has the cases that are done already.
+    pub(super) fn new(tally: &Tally, total: usize, now: Instant) -> Self {
+        Self {
+            began: now,
+            total,
+            earlier: tally.scores.len(),
+            counts: Counts::of(tally),
+            used: tally.used,
+            running: VecDeque::new(),
+            is_stopping: false,
+        }
+    }
+
+    pub(super) fn start(&mut self, eval_id: EvalId, label: Arc<str>, now: Instant) {
+        self.running.push_back(Running { eval_id, label, since: now });
+    }
+
+    pub(super) fn finish(&mut self, finished: &Finished) {
+        // The longest running is often the next to be done, so it is soon found.
+        let is_it = |running: &Running| {
+            running.eval_id.as_str() == finished.eval_id && running.label == finished.label
+        };
+        if let Some(at) = self.running.iter().position(is_it) {
+            self.running.remove(at);
+        }
+        let counts = &mut self.counts;
+        let count = match finished.status {
+            Status::Pass => &mut counts.passed,
+            Status::Fail if finished.error.is_some() => &mut counts.errors,
+            Status::Fail if !finished.judge_errors.is_empty() => &mut counts.ungraded,
+            Status::Fail => &mut counts.failed,
+        };
+        *count += 1;
+        self.used.add(finished.used);
+    }
+
+    pub(super) fn stop(&mut self) {
+        self.is_stopping = true;
+    }
+
+    fn done(&self) -> usize {
+        self.counts.sum()
+    }
+
+    /// Lines that fit a screen of so many columns and rows.
+    pub(super) fn frame(
+        &self,
+        now: Instant,
+        (width, height): (usize, usize),
+        paint: Paint,
+    ) -> Vec<String> {
+        // A line as wide as the screen is broken by some terminals.
+        let width = width.saturating_sub(1);
+        let mut lines = vec![self.bar(now, width, paint), self.numbers(now, width, paint)];
+        if self.is_stopping {
+            lines.push(self.stopping(width, paint));
+        }
+        // The line before, on which the command stands, is left alone.
+        let room = height.saturating_sub(lines.len() + 1).min(ROWS);
+        lines.extend(self.rows(now, room, width, paint));
+        lines
+    }
+
+    fn bar(&self, now: Instant, width: usize, paint: Paint) -> String {
+        let done = self.done();
+        let count = format!("{done}/{}", self.total);
+        let share = figures::share(done, self.total);
+        let left = self.left(now).map(|left| format!("{} left", figures::clock(left)));
+        let tails = [
+            left.map(|left| format!("{count}  {share}  {left}")),
+            Some(format!("{count}  {share}")),
+            Some(count),
+        ];
+        for tail in tails.into_iter().flatten() {
+            let room = width.saturating_sub(tail.width() + 2).min(BAR);
+            if room >= SHORTEST_BAR {
+                return format!("{}  {tail}", self.stripes(room, paint));
+            }
+        }
+        self.stripes(width.min(BAR), paint)
+    }
+
+    /// The bar itself: as much of each colour as there is of each outcome.
+    fn stripes(&self, width: usize, paint: Paint) -> String {
+        let (mut sum, mut drawn) = (0, 0);
+        let mut bar = String::new();
+        for Count { style, cases, .. } in self.counts.each() {
+            sum += cases;
+            let end = (sum * width).checked_div(self.total).unwrap_or(width).min(width);
+            bar.push_str(&painted(paint, style, &"━".repeat(end - drawn)));
+            drawn = end;
+        }
+        bar.push_str(&painted(paint, DIM, &"┄".repeat(width - drawn)));
+        bar
+    }
+
+    /// As long again for each case as for those that are done. Cases side by side are in it, as they were before.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        let done = self.done() - self.earlier;
+        let left = self.total.checked_sub(self.done()).filter(|left| *left > 0)?;
+        if done < ENOUGH {
+            return None;
+        }
+        let (done, left) = (u32::try_from(done).ok()?, u32::try_from(left).ok()?);
+        Some(now.saturating_duration_since(self.began) / done * left)
+    }
+
+    fn numbers(&self, now: Instant, width: usize, paint: Paint) -> String {
+        let long = self.counts(true);
+        let is_long = long.iter().map(|(text, _)| text.width() + 2).sum::<usize>() <= width + 2;
+        let counts = if is_long { long } else { self.counts(false) };
+        let mut line = String::new();
+        let mut used = 0;
+        let mut add = |text: &str, style: Style| {
+            let gap = if used == 0 { 0 } else { 2 };
+            if used + gap + text.width() <= width {
+                line.push_str(&" ".repeat(gap));
+                line.push_str(&painted(paint, style, text));
+                used += gap + text.width();
+            }
+        };
+        for (text, style) in &counts {
+            add(text, *style);
+        }
+        if let Some(cost) = self.used.cost_usd {
+            add(&figures::money(cost), BOLD);
+        }
+        add(&figures::clock(now.saturating_duration_since(self.began)), DIM);
+        if self.used.tokens() > 0.0 {
+            add(&format!("{} tokens", figures::amount(whole(self.used.tokens()))), DIM);
+        }
+        line
+    }
+
+    /// With words where there is room for them.
+    fn counts(&self, with_words: bool) -> Vec<(String, Style)> {
+        let text = |count: &Count| format!("{} {}", count.mark, count.cases);
+        let told = self.counts.told().map(|count| {
+            let text = text(&count);
+            (if with_words { format!("{text} {}", count.word) } else { text }, count.style)
+        });
+        told.collect()
+    }
+
+    fn stopping(&self, width: usize, paint: Paint) -> String {
+        let cases = figures::count(self.running.len(), "case", "cases");
+        let text = format!("Stopping: {cases} under way. Ctrl-C again ends them now.");
+        painted(paint, DOUBTFUL, &cut_end(&text, width))
+    }
+
+    fn rows(&self, now: Instant, room: usize, width: usize, paint: Paint) -> Vec<String> {
+        if room == 0 {
+            return Vec::new();
+        }
+        let all = self.running.len();
+        let shown = if all > room { room - 1 } else { all };
+        let mut lines: Vec<String> = self
+            .running
+            .iter()
+            .take(shown)
+            .map(|running| running.line(now, width, paint))
+            .collect();
+        if all > shown {
+            let more = cut_end(&format!("         … and {} more", all - shown), width);
+            lines.push(painted(paint, DIM, &more));
+        }
+        lines
+    }
+}
+
+impl Running {
+    fn line(&self, now: Instant, width: usize, paint: Paint) -> String {
+        let time = figures::clock(now.saturating_duration_since(self.since));
+        let time = format!("{time:>7}  ");
+        let room = width.saturating_sub(time.width());
+        let target = one_line(target_name(&self.label));
+        let id = one_line(self.eval_id.as_str());
+        // The id is what one looks for; the target's name is there if both have room.
+        let with_target = room >= 24 + target.width() + 2;
+        let id_room = if with_target { room - target.width() - 2 } else { room };
+        let id = cut_middle(&id, id_room);
+        let target = if with_target { format!("  {target}") } else { String::new() };
+        format!("{}{id}{}", painted(paint, DIM, &time), painted(paint, DIM, &target))
+    }
+}
+
+/// Nothing has no colour.
+fn painted(paint: Paint, style: Style, text: &str) -> String {
+    if text.is_empty() { String::new() } else { paint.paint(style, text) }
+}
+
+/// Tokens are counted, though as numbers of JSON.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "no more tokens than fit, and never fewer than none"
+)]
+pub(in crate::terminal) fn whole(tokens: f64) -> u64 {
+    tokens as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A run of 40 cases after 30 seconds: 12 are done, of which 2 failed, and 5 are running.
+    fn board() -> (Board, Instant) {
+        let began = Instant::now();
+        let mut board = Board::new(&Tally::default(), 40, began);
+        board.counts = Counts { passed: 10, failed: 2, errors: 0, ungraded: 0 };
+        for number in 0..5_u32 {
+            let since = began + Duration::from_secs((10 + number).into());
+            let id = EvalId::from(format!("billing-of-a-long-name-{number}"));
+            board.start(id, Arc::from("gpt [provider=azure]"), since);
+        }
+        board.used = Consumption { cost_usd: Some(0.0123), input_tokens: 1e4, output_tokens: 2e3 };
+        (board, began + Duration::from_secs(30))
+    }
+
+    fn check(size: (usize, usize), expected: &str) {
+        let (board, now) = board();
+        let frame = board.frame(now, size, Paint::Plain);
+        assert_eq!(frame.join("\n"), expected);
+        assert!(frame.iter().all(|line| line.width() < size.0), "{frame:#?}");
+        assert!(frame.len() < size.1);
+    }
+
+    #[test]
+    fn a_usual_screen_shows_everything() {
+        check(
+            (80, 24),
+            "\
+━━━━━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  12/40  30 %  1:10 left
+✓ 10 passed  ✗ 2 failed  $0.0123  0:30  12.0k tokens
+   0:20  billing-of-a-long-name-0  gpt
+   0:19  billing-of-a-long-name-1  gpt
+   0:18  billing-of-a-long-name-2  gpt
+   0:17  billing-of-a-long-name-3  gpt
+   0:16  billing-of-a-long-name-4  gpt",
+        );
+    }
+
+    #[test]
+    fn a_low_screen_shows_fewer_cases() {
+        check(
+            (80, 6),
+            "\
+━━━━━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  12/40  30 %  1:10 left
+✓ 10 passed  ✗ 2 failed  $0.0123  0:30  12.0k tokens
+   0:20  billing-of-a-long-name-0  gpt
+   0:19  billing-of-a-long-name-1  gpt
+         … and 3 more",
+        );
+        check(
+            (80, 3),
+            "\
+━━━━━━━━━━━━┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄  12/40  30 %  1:10 left
+✓ 10 passed  ✗ 2 failed  $0.0123  0:30  12.0k tokens",
+        );
+    }
+
+    #[test]
+    fn a_narrow_screen_shows_what_matters_most() {
+        check(
+            (30, 5),
+            "\
+━━━━┄┄┄┄┄┄┄┄┄┄┄┄  12/40  30 %
+✓ 10 passed  ✗ 2 failed  0:30
+   0:20  billing-of…ng-name-0
+         … and 4 more",
+        );
+        check(
+            (12, 4),
+            "\
+━━━┄┄┄┄┄┄┄┄
+✓ 10  ✗ 2
+…",
+        );
+    }
+
+    #[test]
+    fn nobody_knows_how_long_it_takes_before_some_cases_are_done() {
+        let (mut board, now) = board();
+        board.counts = Counts { passed: 2, ..Counts::default() };
+        assert_eq!(board.left(now), None);
+        board.counts.passed = 40;
+        assert_eq!(board.left(now), None);
+        // What an earlier run has done says nothing of this one's speed.
+        board.counts.passed = 20;
+        board.earlier = 10;
+        assert_eq!(board.left(now), Some(Duration::from_mins(1)));
+    }
+
+    #[test]
+    fn a_run_that_stops_says_so() {
+        let (mut board, now) = board();
+        board.stop();
+        let frame = board.frame(now, (80, 24), Paint::Plain);
+        assert_eq!(frame[2], "Stopping: 5 cases under way. Ctrl-C again ends them now.");
+    }
+}

@@ -1,0 +1,205 @@
+//! The run as it goes, drawn over ten times a second, for somebody at a terminal.
+
+mod board;
+mod painter;
+
+use super::case_line::case_line;
+use super::style::{self, Paint};
+use agentv_core::event::Finished;
+use agentv_core::{LogLevel, RunEvent};
+use agentv_runtime::run::{Reporter, Tally};
+use agentv_wire::Status;
+use board::Board;
+pub(super) use board::whole;
+use painter::Painter;
+use std::io::{self, Write as _};
+use std::panic;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often the screen is drawn over, at most.
+const EVERY: Duration = Duration::from_millis(100);
+/// So many cases that did not pass have a line of their own as they come; the summary has the worst of them all.
+const TOLD: usize = 20;
+
+/// Shows a bar, numbers and running cases below all that was printed before.
+#[derive(Debug)]
+pub(crate) struct Live {
+    desk: Arc<Desk>,
+    /// Draws. Ends with the display, which waits for it.
+    thread: Option<JoinHandle<()>>,
+    paint: Paint,
+    verbose: bool,
+    told: usize,
+}
+
+/// What the run and the drawing thread share. A lock and not a message, since only the newest state is of interest; it is
+/// held for no longer than a few lines of text take.
+#[derive(Debug)]
+struct Desk {
+    state: Mutex<State>,
+    /// Rings when the display is over.
+    over: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    board: Board,
+    /// Lines that stay, in their order.
+    above: Vec<Above>,
+    is_over: bool,
+}
+
+/// A line that stays.
+#[derive(Debug)]
+enum Above {
+    Out(String),
+    /// It belongs on standard error, which need not be the same terminal.
+    Warning(String),
+    Panic(String),
+}
+
+impl Live {
+    /// `tally` has the cases that are done already.
+    pub(crate) fn start(tally: &Tally, total: usize, verbose: bool) -> Self {
+        let board = Board::new(tally, total, Instant::now());
+        let state = State { board, above: Vec::new(), is_over: false };
+        let desk = Arc::new(Desk { state: Mutex::new(state), over: Condvar::new() });
+        let paint = Paint::of_stdout();
+        let drawn = Arc::clone(&desk);
+        // Not a task: a terminal that takes nothing more, as after Ctrl-S, must not hold up the run. Without it the run
+        // goes on unseen.
+        let thread = thread::Builder::new().name("display".to_owned());
+        let thread = thread.spawn(move || drawn.draw(paint)).ok();
+        desk.listen_to_panics();
+        Self { desk, thread, paint, verbose, told: 0 }
+    }
+
+    /// A case that did not pass has a line that stays; one that did, only for those who want to know everything.
+    fn tell(&mut self, finished: &Finished) -> Option<String> {
+        let is_bad = finished.status == Status::Fail;
+        if !is_bad && !self.verbose {
+            return None;
+        }
+        self.told += usize::from(is_bad);
+        if self.told > TOLD && !self.verbose {
+            let is_first = self.told == TOLD + 1;
+            let more = "  … more did not pass; the summary has the worst";
+            return is_first.then(|| self.paint.paint(style::DIM, more));
+        }
+        Some(case_line(finished, self.paint, Some(size().0)))
+    }
+}
+
+impl Reporter for Live {
+    fn event(&mut self, event: &RunEvent) {
+        let line = match event {
+            RunEvent::Finished(finished) => self.tell(finished).map(Above::Out),
+            RunEvent::Log { level: LogLevel::Verbose, text } => Some(Above::Out(text.clone())),
+            RunEvent::Log { level: LogLevel::Warning, text } => Some(Above::Warning(text.clone())),
+            RunEvent::Started { .. } | RunEvent::Stopping => None,
+        };
+        let mut state = self.desk.state();
+        state.above.extend(line);
+        match event {
+            RunEvent::Started { eval_id, target } => {
+                state.board.start(eval_id.clone(), Arc::clone(target), Instant::now());
+            }
+            RunEvent::Finished(finished) => state.board.finish(finished),
+            RunEvent::Stopping => state.board.stop(),
+            RunEvent::Log { .. } => {}
+        }
+    }
+}
+
+impl Drop for Live {
+    /// Takes the frame off the screen, after the last lines that stay.
+    fn drop(&mut self) {
+        self.desk.state().is_over = true;
+        self.desk.over.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        if !thread::panicking() {
+            drop(panic::take_hook());
+        }
+    }
+}
+
+impl Desk {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A panic inside of a case becomes its record; what is said of it beside that must not tear the frame.
+    fn listen_to_panics(self: &Arc<Self>) {
+        let desk = Arc::clone(self);
+        panic::set_hook(Box::new(move |panic| match desk.state.try_lock() {
+            Ok(mut state) if !state.is_over => state.above.push(Above::Panic(panic.to_string())),
+            // Perhaps it is the display itself that failed.
+            _ => drop(writeln!(io::stderr(), "{panic}")),
+        }));
+    }
+
+    fn draw(&self, paint: Paint) {
+        let mut painter = Painter::default();
+        loop {
+            let state = self.state();
+            let waited = self.over.wait_timeout_while(state, EVERY, |state| !state.is_over);
+            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let size = size();
+            let above = std::mem::take(&mut state.above);
+            let is_over = state.is_over;
+            let frame =
+                if is_over { Vec::new() } else { state.board.frame(Instant::now(), size, paint) };
+            drop(state);
+            // Nobody to show it to: the run goes on.
+            if show(&mut painter, above, frame, size.0).is_err() || is_over {
+                return;
+            }
+        }
+    }
+}
+
+fn show(
+    painter: &mut Painter,
+    above: Vec<Above>,
+    frame: Vec<String>,
+    width: usize,
+) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    if !above.is_empty() || frame.is_empty() {
+        let mut text = painter.erase(width);
+        for line in above {
+            match line {
+                Above::Out(line) => text = text + &line + "\r\n",
+                Above::Warning(line) => {
+                    flush(&mut stdout, &mut text)?;
+                    super::warn_of(&line);
+                }
+                Above::Panic(line) => {
+                    flush(&mut stdout, &mut text)?;
+                    writeln!(io::stderr(), "{line}")?;
+                }
+            }
+        }
+        flush(&mut stdout, &mut text)?;
+    }
+    if frame.is_empty() {
+        return Ok(());
+    }
+    flush(&mut stdout, &mut painter.draw(frame, width))
+}
+
+fn flush(stdout: &mut io::StdoutLock<'_>, text: &mut String) -> io::Result<()> {
+    stdout.write_all(text.as_bytes())?;
+    text.clear();
+    stdout.flush()
+}
+
+/// Columns and rows, as they are now.
+fn size() -> (usize, usize) {
+    terminal_size::terminal_size_of(io::stdout())
+        .map_or((80, 24), |(width, height)| (width.0.into(), height.0.into()))
+}

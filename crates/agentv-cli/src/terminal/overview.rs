@@ -1,0 +1,341 @@
+//! What a run came to, for people: what went wrong first, and why; then the numbers; then what to do next.
+
+use super::case_line::{BROKEN, FAILED, UNGRADED};
+use super::counts::{Count, Counts};
+use super::live::whole;
+use super::screen::Screen;
+use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
+use super::summary::{Statistics, distribution};
+use super::table::{Cell, Side, Table};
+use super::text::{cut_end, cut_middle, one_line, wrapped};
+use super::trials::trials;
+use crate::figures;
+use agentv_runtime::run::{EvaluatorTally, Failure, Tally, TargetTally};
+use agentv_wire::RunSpend;
+use anstyle::Style;
+use std::time::Duration;
+use unicode_width::UnicodeWidthStr as _;
+
+/// So many failures, errors and failed gradings are shown each.
+const SHOWN: usize = 8;
+/// So many lines of a reason.
+const REASON_LINES: usize = 2;
+/// The widest bar of the histogram.
+const BAR: usize = 30;
+/// Lines are not read more easily for being longer.
+const WIDEST: usize = 120;
+/// What a pipe is taken for.
+const USUAL: usize = 80;
+
+/// A run that is over.
+#[derive(Debug)]
+pub(crate) struct Ending<'a> {
+    pub tally: &'a Tally,
+    pub took: Duration,
+    /// Where the results are.
+    pub results: String,
+    /// Notes on files that did not stop the run.
+    pub warnings: usize,
+}
+
+/// What the answers and their grading cost. Those that were remembered, or made up by a mock, were not paid for.
+fn price(worth: f64, paid: &RunSpend) -> String {
+    let paid = figures::money(paid.targets.cost_usd + paid.judges.cost_usd);
+    let worth = figures::money(worth);
+    if paid == worth { format!("for {worth}") } else { format!("worth {worth} ({paid} paid)") }
+}
+
+/// A command that may be wanted next, and what for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Step {
+    pub command: String,
+    pub purpose: &'static str,
+}
+
+/// Prints it all, but for what to do next.
+pub(crate) fn overview(ending: &Ending<'_>, paint: Paint, screen: &mut Screen) {
+    let mut page = Page { screen, paint, width: width() };
+    let tally = ending.tally;
+    page.failures(tally);
+    page.errors(tally);
+    page.judge_errors(tally);
+    page.targets(tally);
+    page.evaluators(tally);
+    trials(&tally.trials.totals(), page.screen);
+    page.scores(&tally.scores);
+    page.workspaces(tally);
+    page.verdict(ending);
+    page.end(ending);
+}
+
+struct Page<'a> {
+    screen: &'a mut Screen,
+    paint: Paint,
+    width: usize,
+}
+
+impl Page<'_> {
+    fn title(&mut self, text: &str, remark: &str) {
+        self.screen.line("");
+        let remark = if remark.is_empty() { String::new() } else { format!("  {remark}") };
+        let remark = cut_end(&remark, self.width.saturating_sub(text.width()));
+        let title = self.paint.paint(BOLD, text) + &self.painted(DIM, &remark);
+        self.screen.line(title);
+    }
+
+    fn painted(&self, style: Style, text: &str) -> String {
+        if text.is_empty() { String::new() } else { self.paint.paint(style, text) }
+    }
+
+    /// A case by its mark, with what belongs to it on the right.
+    fn case(&mut self, (mark, style): (&str, Style), id: &str, right: &str) {
+        let right = one_line(right);
+        let id = cut_middle(&one_line(id), self.width.saturating_sub(right.width() + 6).max(8));
+        let right = if right.is_empty() { right } else { format!("  {right}") };
+        let mark = self.paint.paint(style, mark);
+        self.screen.line(format!("  {mark} {id}{}", self.painted(DIM, &right)));
+    }
+
+    /// A text below a case, with a word that says what it is.
+    fn detail(&mut self, word: &str, text: &str, style: Style) {
+        let room = self.width.saturating_sub(13).max(12);
+        for (number, line) in wrapped(text, room, REASON_LINES).iter().enumerate() {
+            let word = if number == 0 { word } else { "" };
+            let word = self.paint.paint(DIM, format!("{word:<8}"));
+            self.screen.line(format!("    {word} {}", self.painted(style, line)));
+        }
+    }
+
+    fn more(&mut self, shown: usize, all: usize) {
+        if all > shown {
+            let text = format!("  … and {} more", all - shown);
+            self.screen.line(self.paint.paint(DIM, text));
+        }
+    }
+
+    fn failures(&mut self, tally: &Tally) {
+        if tally.failed == 0 {
+            return;
+        }
+        self.title("Failures", "the worst first");
+        for failure in tally.failures.iter().take(SHOWN) {
+            self.failure(failure, tally.targets.len() > 1);
+        }
+        self.more(SHOWN.min(tally.failures.len()), tally.failed);
+    }
+
+    fn failure(&mut self, Failure { placed, target, why }: &Failure, with_target: bool) {
+        let score = figures::score(placed.score);
+        let right = if with_target { format!("{score}  {target}") } else { score };
+        self.case(FAILED, &placed.eval_id, &right);
+        for miss in why.misses.iter().take(3) {
+            self.detail("missed", miss, PLAIN);
+        }
+        if let Some(reasoning) = &why.reasoning {
+            self.detail("because", reasoning, PLAIN);
+        }
+        let answer = if why.answer.trim().is_empty() { "(nothing)" } else { &why.answer };
+        self.detail("answer", answer, DIM);
+    }
+
+    fn errors(&mut self, tally: &Tally) {
+        if tally.errors == 0 {
+            return;
+        }
+        self.title("Errors", "no answer, so no grade");
+        for (id, error) in tally.error_texts.iter().take(SHOWN) {
+            self.case(BROKEN, id, "");
+            self.detail("error", error, BAD);
+        }
+        self.more(SHOWN.min(tally.error_texts.len()), tally.errors);
+    }
+
+    fn judge_errors(&mut self, tally: &Tally) {
+        if tally.judge_errors == 0 {
+            return;
+        }
+        self.title("Judge errors", "the grading went wrong, which says nothing of the answer");
+        for (id, error) in tally.judge_failures.iter().take(SHOWN) {
+            self.case(UNGRADED, id, &error.evaluator);
+            self.detail("error", &error.message, DOUBTFUL);
+        }
+        self.more(SHOWN.min(tally.judge_failures.len()), tally.judge_errors);
+    }
+
+    fn targets(&mut self, tally: &Tally) {
+        if tally.targets.is_empty() {
+            return;
+        }
+        let has_cost = tally.used.cost_usd.is_some();
+        let mut table = Table::new()
+            .column("Target", Side::Left, 0)
+            .column("Mean", Side::Right, 5)
+            .column("Pass", Side::Right, 0)
+            .column("Errors", Side::Right, 0)
+            .column("Mean time", Side::Right, 0);
+        if has_cost {
+            table = table.column("Cost", Side::Right, 0);
+        }
+        for (name, target) in &tally.targets {
+            let mut row = vec![
+                Cell::new(one_line(name)),
+                Cell::new(figures::score(target.mean())),
+                passes(target.passed, target.cases),
+                errors(target.errors),
+                Cell::new(mean_time(target).map(figures::duration).unwrap_or_default()),
+            ];
+            if has_cost {
+                row.push(Cell::new(target.used.cost_usd.map(figures::money).unwrap_or_default()));
+            }
+            table.row(row);
+        }
+        self.table(&table);
+    }
+
+    fn evaluators(&mut self, tally: &Tally) {
+        if tally.evaluators.is_empty() {
+            return;
+        }
+        let mut table = Table::new()
+            .column("Evaluator", Side::Left, 0)
+            .column("Mean", Side::Right, 5)
+            .column("Pass", Side::Right, 0)
+            .column("Errors", Side::Right, 0)
+            .column("Weight", Side::Right, 0)
+            .column("Type", Side::Left, 0);
+        // By weight, the heaviest first; by name where they are equal.
+        let mut all: Vec<(&String, &EvaluatorTally)> = tally.evaluators.iter().collect();
+        all.sort_by(|(_, one), (_, other)| other.weights.1.total_cmp(&one.weights.1));
+        for (name, evaluator) in all.iter().take(20) {
+            table.row(vec![
+                Cell::new(one_line(name)),
+                Cell::new(figures::score(evaluator.mean())),
+                passes(evaluator.passed, evaluator.cases),
+                errors(evaluator.errors),
+                Cell::new(figures::range(evaluator.weights.0, evaluator.weights.1)),
+                Cell::styled(evaluator.kind.clone(), DIM),
+            ]);
+        }
+        self.table(&table);
+        self.more(all.len().min(20), all.len());
+    }
+
+    fn table(&mut self, table: &Table) {
+        self.screen.line("");
+        for line in table.lines(self.paint, Some(self.width)) {
+            self.screen.line(line);
+        }
+    }
+
+    fn scores(&mut self, scores: &[f64]) {
+        let Some(found) = Statistics::of(scores) else { return };
+        let mut numbers = vec![
+            format!("mean {}", figures::score(found.mean)),
+            format!("median {}", figures::score(found.median)),
+            format!("min {}", figures::score(found.min)),
+            format!("max {}", figures::score(found.max)),
+        ];
+        numbers.extend(found.deviation.map(|value| format!("deviation {}", figures::score(value))));
+        self.title("Scores", &numbers.join("  "));
+        let bins = distribution(scores);
+        let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
+        let room = self.width.saturating_sub(20).clamp(5, BAR);
+        for ((range, count), style) in bins.into_iter().zip([BAD, BAD, DOUBTFUL, DOUBTFUL, GOOD]) {
+            // What is there is seen, however little it is.
+            let length = if count == 0 { 0 } else { (count * room / most).max(1) };
+            let bar = self.painted(style, &"█".repeat(length));
+            self.screen
+                .line(format!("  {range}  {bar}{}{count}", if length > 0 { " " } else { "" }));
+        }
+    }
+
+    fn workspaces(&mut self, tally: &Tally) {
+        if tally.kept == 0 {
+            return;
+        }
+        self.title("Workspaces kept", "`workspace` in the results has all of them");
+        for (id, path) in &tally.kept_paths {
+            self.screen.line(format!("  {}  {path}", one_line(id)));
+        }
+        self.more(tally.kept_paths.len(), tally.kept);
+    }
+
+    /// One line that says it all.
+    fn verdict(&mut self, ending: &Ending<'_>) {
+        let tally = ending.tally;
+        self.screen.line("");
+        if tally.scores.is_empty() {
+            self.screen.line(self.paint.paint(BOLD, "No case was run."));
+            return;
+        }
+        let mut parts: Vec<String> = Counts::of(tally)
+            .told()
+            .map(|Count { mark, style, cases, word }| {
+                self.paint.paint(style.bold(), format!("{mark} {cases} {word}"))
+            })
+            .collect();
+        parts.push(format!("in {}", figures::duration(ending.took)));
+        parts.extend(tally.used.cost_usd.map(|cost| price(cost, &tally.paid)));
+        self.screen.line(parts.join("  "));
+        if tally.used.tokens() > 0.0 {
+            let (read, written) = (tally.used.input_tokens, tally.used.output_tokens);
+            let amount = |tokens| figures::amount(whole(tokens));
+            let text = format!("{} tokens read, {} written", amount(read), amount(written));
+            self.screen.line(self.paint.paint(DIM, text));
+        }
+    }
+
+    fn end(&mut self, ending: &Ending<'_>) {
+        if ending.warnings > 0 {
+            let warnings = figures::count(ending.warnings, "warning", "warnings");
+            let text = format!("{warnings} in files, shown above (--strict refuses them)");
+            self.screen.line(self.paint.paint(DOUBTFUL, text));
+        }
+        if !ending.tally.scores.is_empty() {
+            self.screen.line("");
+            // Never cut: it is there to be copied.
+            self.screen.line(format!("{}  {}", self.paint.paint(DIM, "Results"), ending.results));
+        }
+    }
+}
+
+/// Prints what may be wanted next.
+pub(crate) fn steps(next: &[Step], paint: Paint, screen: &mut Screen) {
+    let widths = || next.iter().map(|step| step.command.width());
+    let room = |command: usize, step: &Step| 9 + command + 2 + step.purpose.width() <= width();
+    // Purposes stand below each other if all of them have room there.
+    let widest = widths().max().filter(|widest| next.iter().all(|step| room(*widest, step)));
+    for (number, step) in next.iter().enumerate() {
+        let word = paint.paint(DIM, if number == 0 { "Next   " } else { "       " });
+        // A command is there to be copied, so it is never cut.
+        let command = paint.paint(BOLD, &step.command);
+        let own = step.command.width();
+        let purpose = if room(own, step) {
+            " ".repeat(widest.unwrap_or(own) - own + 2) + &paint.paint(DIM, step.purpose)
+        } else {
+            String::new()
+        };
+        screen.line(format!("{word}  {command}{purpose}"));
+    }
+}
+
+fn width() -> usize {
+    terminal_size::terminal_size_of(std::io::stdout())
+        .map_or(USUAL, |(width, _)| usize::from(width.0).saturating_sub(1))
+        .min(WIDEST)
+}
+
+fn passes(passed: usize, all: usize) -> Cell {
+    let style = if passed == all { GOOD } else { PLAIN };
+    Cell::styled(format!("{passed}/{all}"), style)
+}
+
+fn errors(count: usize) -> Cell {
+    Cell::styled(count.to_string(), if count > 0 { BAD } else { DIM })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
+fn mean_time(target: &TargetTally) -> Option<Duration> {
+    let mean = target.duration_ms / target.timed as f64 / 1000.0;
+    Duration::try_from_secs_f64(mean).ok()
+}

@@ -1,0 +1,41 @@
+//! A run of which only the bad news is told.
+
+use super::case_line::case_line;
+use super::screen::Screen;
+use super::style::Paint;
+use super::warn_of;
+use agentv_core::{LogLevel, RunEvent};
+use agentv_runtime::run::Reporter;
+use agentv_wire::Status;
+
+/// Prints a line for each case that did not pass.
+#[derive(Debug)]
+pub(crate) struct Quiet {
+    screen: Screen,
+    paint: Paint,
+}
+
+impl Quiet {
+    pub(crate) fn new(paint: Paint) -> Self {
+        Self { screen: Screen::new(), paint }
+    }
+}
+
+impl Reporter for Quiet {
+    fn event(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Finished(finished) if finished.status == Status::Fail => {
+                self.screen.line(case_line(finished, self.paint, None));
+            }
+            RunEvent::Log { level: LogLevel::Warning, text } => {
+                self.screen.show();
+                warn_of(text);
+            }
+            _ => {}
+        }
+    }
+
+    fn pause(&mut self) {
+        self.screen.show();
+    }
+}

@@ -1,0 +1,90 @@
+//! Text of others on the screen: nothing in it moves the cursor or changes colours, and it fits.
+
+use unicode_width::UnicodeWidthStr as _;
+
+/// On one line, and without control characters: an answer must not be able to draw on the user's terminal.
+pub(super) fn one_line(text: &str) -> String {
+    let is_gap = |character: char| character.is_whitespace() || character.is_control();
+    text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The text, or its beginning with an `…`.
+pub(super) fn cut_end(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let start = fitting(text.chars(), width.saturating_sub(1));
+    format!("{}…", start.trim_end_matches([' ', '…']))
+}
+
+/// The text, or its start and its end around `…`: ids often differ in either.
+pub(super) fn cut_middle(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(1);
+    let start = fitting(text.chars(), room.div_ceil(2));
+    let end = fitting(text.chars().rev(), room - start.as_str().width());
+    format!("{start}…{}", end.chars().rev().collect::<String>())
+}
+
+/// Lines of whole words, no more than so many; the last has an `…` if something is left.
+pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in one_line(text).split(' ').filter(|word| !word.is_empty()) {
+        let is_full = lines.len() == most;
+        match lines.last_mut() {
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(line) if is_full => {
+                *line = cut_end(&format!("{line}…"), width);
+                break;
+            }
+            _ => lines.push(cut_end(word, width)),
+        }
+    }
+    lines
+}
+
+/// As many characters as fit.
+fn fitting(characters: impl Iterator<Item = char>, room: usize) -> String {
+    let mut text = String::new();
+    for character in characters {
+        text.push(character);
+        if text.width() > room {
+            text.pop();
+            break;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_cannot_draw_on_the_terminal() {
+        assert_eq!(one_line("a\x1b[31m red\r\n\n  b\u{9b}2J\x07"), "a [31m red b 2J");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut() {
+        assert_eq!(cut_end("refunds", 7), "refunds");
+        assert_eq!(cut_end("refunds in time", 9), "refunds…");
+        assert_eq!(cut_end("日本語", 5), "日本…");
+        assert_eq!(cut_end("anything", 0), "…");
+        assert_eq!(cut_middle("a-rather-long-name", 9), "a-ra…name");
+    }
+
+    #[test]
+    fn words_are_kept_whole_and_lines_are_few() {
+        let text = "one two three four five six";
+        assert_eq!(wrapped(text, 9, 9), ["one two", "three", "four five", "six"]);
+        assert_eq!(wrapped(text, 9, 2), ["one two", "three…"]);
+        assert_eq!(wrapped("incomprehensibilities", 9, 2), ["incompre…"]);
+        assert!(wrapped(" \n", 9, 2).is_empty());
+    }
+}

@@ -1,0 +1,79 @@
+//! `pictures`: what people see at a terminal, drawn from what the program really prints.
+
+mod svg;
+mod watch;
+
+use crate::repository::{command, metadata, root};
+use anyhow::{Context as _, Result, ensure};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use watch::{Size, Watched, watch};
+
+/// Runs the program on a pseudo-terminal and writes `docs/images/`.
+pub(crate) fn write() -> Result<()> {
+    let built = command("cargo").args(["build", "--package", "agentv-cli"]).status()?;
+    ensure!(built.success(), "the program cannot be built");
+    let binary = metadata()?.target_directory.join("debug/agentv");
+    let dir = tempfile::tempdir()?;
+    picture("terminal.svg", "agentv demo", &demo(&binary, dir.path())?)?;
+    picture("progress.svg", "agentv eval support.eval.yaml", &progress(&binary, dir.path())?)
+}
+
+fn picture(name: &str, title: &str, watched: &Watched) -> Result<()> {
+    let path = root().join("docs/images").join(name);
+    fs::create_dir_all(root().join("docs/images"))?;
+    fs::write(&path, svg::draw(watched.screen(), title))
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    println!("wrote docs/images/{name}");
+    Ok(())
+}
+
+/// The whole demo, on a screen so high that nothing leaves it.
+fn demo(binary: &Path, dir: &Path) -> Result<Watched> {
+    watch(binary, &["demo"], dir, Size { rows: 100, columns: 96 }, |_| false)
+}
+
+/// A larger run in its middle.
+fn progress(binary: &Path, dir: &Path) -> Result<Watched> {
+    let dir = dir.join("progress");
+    fs::create_dir_all(&dir)?;
+    fs::write(dir.join("targets.yaml"), TARGETS)?;
+    let mut suite = SUITE.to_owned();
+    for number in 0..60 {
+        let topic = ["refund", "delivery", "warranty", "invoice", "login"][number % 5];
+        write!(suite, "  - id: {topic}-{number:02}\n    expected_outcome: Helps\n")?;
+        writeln!(suite, "    input: Question {number:02} about {topic}")?;
+    }
+    fs::write(dir.join("support.eval.yaml"), suite)?;
+    let is_half = |screen: &str| screen.contains("38/60");
+    watch(binary, &["eval", "support.eval.yaml"], &dir, Size { rows: 18, columns: 96 }, is_half)
+}
+
+const SUITE: &str = "\
+execution:
+  evaluators:
+    - { name: helps, type: contains, value: here is how }
+evalcases:
+";
+
+const TARGETS: &str = "\
+targets:
+  - name: default
+    provider: mock
+    workers: 8
+    replies:
+      - { when: question 07, response: I do not know., delay_ms: 700, cost_usd: 0.002 }
+      - { when: question 19, error: 'the server is overloaded (status 529)', delay_ms: 900 }
+      - { when: question 26, response: Please call us., delay_ms: 600, cost_usd: 0.002 }
+      - when: login
+        response: Sure, here is how.
+        delay_ms: 4100
+        cost_usd: 0.0043
+        token_usage: { input: 1800, output: 240 }
+      - when: question
+        response: Sure, here is how.
+        delay_ms: 700
+        cost_usd: 0.0021
+        token_usage: { input: 900, output: 120 }
+";
