@@ -121,22 +121,7 @@ impl EvalSettings {
         let (files, found) = files(&args.paths, surroundings)
             .map_err(|error| SettingsError::new(error.to_string(), error.help()))?;
         let selection = selection(&args)?;
-        for (flag, score) in
-            [("--threshold", args.threshold), ("--case-threshold", args.case_threshold)]
-        {
-            if let Some(score) = score.filter(|score| !(0.0..=1.0).contains(score)) {
-                return Err(SettingsError::new(
-                    format!("`{flag} {score}` is no score"),
-                    "scores go from 0 to 1",
-                ));
-            }
-        }
-        if let Some(cost) = args.max_cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
-            return Err(SettingsError::new(
-                format!("`--max-cost {cost}` is no budget"),
-                "give dollars above 0, like 2.5",
-            ));
-        }
+        let (gates, budget) = (gates(&args)?, budget(&args)?);
         let writer = match args.output_format {
             OutputFormat::Jsonl => WriterKind::find("jsonl"),
             OutputFormat::Yaml => WriterKind::find("yaml"),
@@ -171,14 +156,8 @@ impl EvalSettings {
                 max_retries: args.max_retries,
                 verbose: args.verbose,
             },
-            gates: Gates {
-                target_mean: args.threshold,
-                every_case: args.case_threshold,
-                allow_errors: args.allow_errors,
-                max_errors: args.max_errors.map(|max| max as usize),
-                fail_fast: args.fail_fast,
-            },
-            budget: Budget { max_cost_usd: args.max_cost, max_tokens: args.max_tokens },
+            gates,
+            budget,
             choice: Choice {
                 targets,
                 regrade: false,
@@ -220,6 +199,37 @@ pub(crate) fn files(
         [] => Err(DiscoverError::NoSuites),
         suites => Ok((suites.to_vec(), Some(found))),
     }
+}
+
+/// What must hold for the run to be a good one.
+fn gates(args: &EvalArgs) -> Result<Gates, SettingsError> {
+    for (flag, score) in
+        [("--threshold", args.threshold), ("--case-threshold", args.case_threshold)]
+    {
+        if let Some(score) = score.filter(|score| !(0.0..=1.0).contains(score)) {
+            return Err(SettingsError::new(
+                format!("`{flag} {score}` is no score"),
+                "scores go from 0 to 1",
+            ));
+        }
+    }
+    Ok(Gates {
+        target_mean: args.threshold,
+        every_case: args.case_threshold,
+        allow_errors: args.allow_errors,
+        max_errors: args.max_errors.map(|max| max as usize),
+        fail_fast: args.fail_fast,
+    })
+}
+
+fn budget(args: &EvalArgs) -> Result<Budget, SettingsError> {
+    if let Some(cost) = args.max_cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
+        return Err(SettingsError::new(
+            format!("`--max-cost {cost}` is no budget"),
+            "give dollars above 0, like 2.5",
+        ));
+    }
+    Ok(Budget { max_cost_usd: args.max_cost, max_tokens: args.max_tokens })
 }
 
 /// Which cases the flags ask for.
