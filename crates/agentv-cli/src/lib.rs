@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod figures;
 mod report;
+mod results_args;
 mod settings;
 mod setup_args;
 mod terminal;

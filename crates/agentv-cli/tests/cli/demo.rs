@@ -31,7 +31,7 @@ fn it_shows_a_pass_a_fail_a_flaky_case_a_judge_error_and_a_missed_tool() {
     shown.has("Judge errors  the grading went wrong").has("  ? an-angry-customer  quality");
     // A case that cannot be relied on.
     shown.has("3/4 pass  spring-discount");
-    shown.has("✓ 5 passed  ✗ 3 failed  ? 1 not graded  in ").has("  for $0.00");
+    shown.has("✓ 5 passed  ✗ 3 failed  ? 1 not graded  in ").has("  worth $0.0089 ($0.00 paid)");
     shown.has("Results  agentv-demo/.agentv/results/");
     shown.has("Report written to: agentv-demo/report.html (html)\n");
     shown.has("Next     agentv eval agentv-demo/support.eval.yaml");

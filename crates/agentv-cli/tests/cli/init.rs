@@ -80,7 +80,7 @@ fn a_new_user_answers_the_questions_and_runs_a_first_eval() {
     assert!(!targets.contains("openai"), "{targets}");
 
     let mut eval = cx.agentv(["eval", "--target", "mock"]).cwd("shop").on_terminal(40, 100);
-    eval.wait_for("Results written to");
+    eval.wait_for("Next     agentv report");
     let done = eval.finish();
     assert_eq!(done.code, 0, "{}", done.screen);
     assert!(!String::from_utf8_lossy(&done.bytes).contains(KEY));

@@ -1,0 +1,191 @@
+//! The commands on runs that are over as clap types; no logic.
+
+use crate::args::OutputFormat;
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The evaluators are those that the eval files have now. A case that asks something
+else than what was answered is left out and named, and so is one without an answer.
+With --cache, a judge is not asked again what it has been asked before.
+
+Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
+            2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
+
+Examples:
+  agentv grade latest
+  agentv grade 2026-11-16T03-59-47-579Z-ef7e --cache --out regraded.jsonl
+  agentv grade results.jsonl evals/support.eval.yaml")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
+pub(crate) struct GradeArgs {
+    /// The id or the folder of a run, `latest`, or a results file (.jsonl, .yaml)
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Eval files, or globs of them [default: those of the run]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<String>,
+    /// Grade only the answers of this target; repeat it for more
+    #[arg(long, value_name = "NAME")]
+    pub target: Vec<String>,
+    /// The targets file, or a directory that holds it, for the judges [default: looked for from each eval file upwards]
+    #[arg(long, value_name = "PATH")]
+    pub targets: Option<PathBuf>,
+    /// Grade only cases whose id matches
+    #[arg(long, value_name = "GLOB", help_heading = "Which cases")]
+    pub eval_id: Option<String>,
+    /// Grade only cases with this text in their id, or whose id matches this pattern; repeat it for more
+    #[arg(long, value_name = "TEXT|GLOB", help_heading = "Which cases")]
+    pub filter: Vec<String>,
+    /// Grade only cases with this tag; repeat it for more
+    #[arg(long, value_name = "TAG", help_heading = "Which cases")]
+    pub tag: Vec<String>,
+    /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Where results go [default: .agentv/results/grade_<time>.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// The format of the results
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
+    pub output_format: OutputFormat,
+    /// Keep nothing in .agentv/runs
+    #[arg(long)]
+    pub no_run_folder: bool,
+    /// Keep answers of judges in .agentv/cache, and do not ask again what is known there
+    #[arg(long)]
+    pub cache: bool,
+    /// Ask judges again and keep nothing, whatever the files say
+    #[arg(long, conflicts_with = "cache")]
+    pub no_cache: bool,
+    /// Seconds that one judge may take; 0 means no limit
+    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
+    pub agent_timeout: f64,
+    /// Exit 1 if the mean score of any target is below this
+    #[arg(long, value_name = "SCORE")]
+    pub threshold: Option<f64>,
+    /// Exit 1 if any case scores below this
+    #[arg(long, value_name = "SCORE")]
+    pub case_threshold: Option<f64>,
+    /// Start no more cases once N have ended in an error, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_errors: Option<u32>,
+    /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Start no more calls of judges once they have cost so many US dollars, and exit 3
+    #[arg(long, value_name = "USD")]
+    pub max_cost: Option<f64>,
+    /// Start no more calls of judges once they have used N tokens, and exit 3
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_tokens: Option<u64>,
+    /// Do not exit 3 when records have errors
+    #[arg(long)]
+    pub allow_errors: bool,
+    /// Leave out cases and evaluators that cannot be used, instead of refusing to grade
+    #[arg(long)]
+    pub skip_invalid: bool,
+    /// Treat warnings in files as errors
+    #[arg(long)]
+    pub strict: bool,
+    /// Say more
+    #[arg(long)]
+    pub verbose: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 no candidate is worse, 1 one is, 2 wrong input. Worse means that its
+            mean is below the baseline's, or with --strict that the verdict is
+            `regression`
+
+Examples:
+  agentv compare before.jsonl after.jsonl
+  agentv compare main.jsonl branch.jsonl --strict --format markdown
+  agentv compare baseline.jsonl gpt.jsonl claude.jsonl --json")]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
+pub(crate) struct CompareArgs {
+    /// Results files (.jsonl, .yaml), folders or ids of runs; the first is the baseline
+    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    pub runs: Vec<PathBuf>,
+    /// A case is won or lost from this difference on
+    #[arg(short, long, value_name = "DELTA", default_value_t = 0.1)]
+    pub threshold: f64,
+    /// How to print the comparison
+    #[arg(short, long, value_enum, default_value_t = CompareFormat::Table)]
+    pub format: CompareFormat,
+    /// The same as --format json
+    #[arg(long)]
+    pub json: bool,
+    /// Exit 1 only if the verdict is `regression`: worse by more than chance
+    #[arg(long)]
+    pub strict: bool,
+    /// How often equal runs may be taken for different ones, 0.001 to 0.5
+    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
+    pub level: f64,
+    /// Where the random numbers of the statistics start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Leave records with an error out, instead of counting them as 0
+    #[arg(long)]
+    pub exclude_errors: bool,
+    /// No colours, even on a terminal; `NO_COLOR` does the same
+    #[arg(long)]
+    pub no_color: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CompareFormat {
+    Table,
+    Json,
+    Markdown,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Without a format, the web page is written: `report.html` in the run's folder, or
+beside the results file. `-` stands for standard output, for one format at most.
+In GitHub Actions, the step's summary and annotations are written, too.
+
+Exit codes: 0 done, 2 wrong input, 3 a report could not be written
+
+Examples:
+  agentv report
+  agentv report --html report.html --junit junit.xml
+  agentv report results.jsonl --markdown -")]
+pub(crate) struct ReportArgs {
+    /// The id or folder of a run, a results file (.jsonl, .yaml), or `latest` [default: the last run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// One web page with everything, which needs no network
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// For CI systems
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// A short page for pull requests
+    #[arg(long, value_name = "FILE")]
+    pub markdown: Option<PathBuf>,
+    /// A row for each record, for spreadsheets
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// Numbers and each case in short, for programs
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit codes: 0 done, 2 wrong input or records that contradict each other, 3 the file
+            cannot be written
+
+Examples:
+  agentv merge shard-1.jsonl shard-2.jsonl --out results.jsonl")]
+pub(crate) struct MergeArgs {
+    /// Results files (.jsonl, .yaml), folders or ids of runs, in the order in which their records are wanted
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+    /// Where the records go; JSONL, or YAML if the name says so
+    #[arg(short, long, value_name = "FILE")]
+    pub out: PathBuf,
+}
