@@ -8,7 +8,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct TokenUsage {
+    /// Of the prompt, those from a cache included.
     pub input: f64,
+    /// Of the answer, thoughts included.
     pub output: f64,
     /// Tokens read from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]

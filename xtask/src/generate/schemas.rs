@@ -295,7 +295,10 @@ mod tests {
                     let is_plain = ["const", "description", "$ref"]
                         .iter()
                         .any(|key| property.get(key).is_some());
-                    if !is_plain {
+                    // What only asks something of the items is a condition, too.
+                    let is_condition =
+                        property.as_object().is_some_and(|keys| keys.keys().eq(["items"]));
+                    if !is_plain && !is_condition {
                         found.push(key.clone());
                     }
                 }

@@ -349,3 +349,24 @@ fn what_is_no_run_is_refused() {
     fs::remove_file(run.join("results.jsonl")).unwrap();
     grade(&cx, &["latest"]).code(2).stderr_has("no `results.jsonl`");
 }
+
+#[test]
+fn every_trial_is_graded() {
+    let cx = context();
+    // Says `ok 1`, then `ok 2`, and so on.
+    let command = "echo {EVAL_ID} >> calls; echo ok $(grep -c {EVAL_ID} calls)";
+    cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
+    cx.write("suite.yaml", &cases(&["a", "b"]));
+    eval(&cx, &["--trials", "3"]).success();
+    regrade_by(&cx, "{name: two, type: contains, value: ok 2}");
+    cx.write("bare.jsonl", &cx.read("out.jsonl"));
+    for source in ["latest", "bare.jsonl"] {
+        let records = grade(&cx, &[source, "suite.yaml"]).success().records();
+        assert_eq!(records.len(), 6);
+        for record in records {
+            let is_second = record["trial"] == 1;
+            assert_eq!(record["score"], u8::from(is_second), "{record}");
+        }
+    }
+    assert_eq!(calls(&cx), 6);
+}

@@ -47,7 +47,7 @@ const WRITTEN: [&str; 8] = [
 ];
 
 #[test]
-fn a_new_user_answers_the_questions_and_runs_a_first_eval() {
+fn a_new_user_answers_the_questions_runs_a_first_eval_and_looks_at_it() {
     let cx = context();
     let path = with_claude(&cx);
     let init = cx.agentv(["init", "shop"]).env("PATH", &path).env("OPENAI_API_KEY", KEY);
@@ -84,6 +84,11 @@ fn a_new_user_answers_the_questions_and_runs_a_first_eval() {
     let done = eval.finish();
     assert_eq!(done.code, 0, "{}", done.screen);
     assert!(!String::from_utf8_lossy(&done.bytes).contains(KEY));
+
+    let report = cx.agentv(["report", "--html", "report.html"]).cwd("shop").on_terminal(40, 100);
+    report.finish().code(0).has("report.html");
+    let page = cx.read("shop/report.html");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("help-desk"), "{page:.300}");
 }
 
 #[test]

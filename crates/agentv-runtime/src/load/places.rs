@@ -34,7 +34,7 @@ fn lines_of_yaml(text: &str) -> Vec<usize> {
 }
 
 fn lines_of_json(text: &str) -> Vec<usize> {
-    json::parse(text).map(|root| lines_of_list(&root, text)).unwrap_or_default()
+    json::located(text).map(|root| lines_of_list(&root, text)).unwrap_or_default()
 }
 
 /// The list is the whole file, or stands under its key.
