@@ -230,7 +230,8 @@ fn targets(
 ) -> Result<Vec<TargetName>, Refusal> {
     let answered = || recorded.targets.iter();
     if let Some(unknown) = wanted.iter().find(|name| !recorded.targets.contains(name)) {
-        let names: Vec<&str> = answered().map(String::as_str).collect();
+        let mut names: Vec<&str> = answered().map(String::as_str).collect();
+        names.sort_unstable();
         return Err(Refusal::usage(
             format!("`{}` has no answers of target `{unknown}`", found.name),
             format!("it has those of: {}", names.join(", ")),
