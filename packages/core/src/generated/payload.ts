@@ -144,7 +144,13 @@ export interface TraceSummary {
  * Tokens, as the provider counts them.
  */
 export interface TokenUsage {
+  /**
+   * Of the prompt, those from a cache included.
+   */
   input: number;
+  /**
+   * Of the answer, thoughts included.
+   */
   output: number;
   /**
    * Tokens read from a cache.
