@@ -61,6 +61,9 @@ impl Format for Junit {
         let mut report = Report::new("agentv");
         let time = summary.wall_ms.or(summary.all.duration_ms);
         report.set_time(duration(time));
+        // Records come as they are done, which differs from run to run.
+        self.suites
+            .sort_by(|(_, one, _), (_, other, _)| one.name.as_str().cmp(other.name.as_str()));
         for (target, mut suite, time) in self.suites.drain(..) {
             suite.set_time(time);
             suite.add_property(Property::new("target", target));

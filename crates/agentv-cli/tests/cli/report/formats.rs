@@ -83,6 +83,27 @@ fn junit_has_a_suite_for_each_dataset_and_target() {
     insta::assert_snapshot!(printed(&cx, "--junit"), @r#"
     <?xml version="1.0" encoding="UTF-8"?>
     <testsuites name="agentv" tests="5" skipped="0" failures="1" errors="1" time="1.234">
+        <testsuite name="support · claude" tests="3" skipped="0" errors="1" failures="0" time="0.000">
+            <properties>
+                <property name="target" value="claude"/>
+                <property name="results" value="results.jsonl"/>
+            </properties>
+            <testcase name="slow" classname="support.claude" time="0.000">
+                <error message="score 0.000: timed out after 2s" type="error">✗ Error: timed out
+
+    Answer:
+    Error occurred: timed out after 2s</error>
+                <system-out>score 0.000</system-out>
+            </testcase>
+            <testcase name="judged" classname="support.claude" time="0.000">
+                <system-out>score 1.000
+    correct: 1.000
+    polite: could not grade: no JSON in the reply</system-out>
+            </testcase>
+            <testcase name="again (trial 2)" classname="support.claude" time="0.000">
+                <system-out>score 1.000</system-out>
+            </testcase>
+        </testsuite>
         <testsuite name="support · gpt" tests="2" skipped="0" errors="0" failures="1" time="1.234">
             <properties>
                 <property name="target" value="gpt"/>
@@ -103,27 +124,6 @@ fn junit_has_a_suite_for_each_dataset_and_target() {
                 <system-out>score 0.500
     correct: 1.000
     polite: 0.000</system-out>
-            </testcase>
-        </testsuite>
-        <testsuite name="support · claude" tests="3" skipped="0" errors="1" failures="0" time="0.000">
-            <properties>
-                <property name="target" value="claude"/>
-                <property name="results" value="results.jsonl"/>
-            </properties>
-            <testcase name="slow" classname="support.claude" time="0.000">
-                <error message="score 0.000: timed out after 2s" type="error">✗ Error: timed out
-
-    Answer:
-    Error occurred: timed out after 2s</error>
-                <system-out>score 0.000</system-out>
-            </testcase>
-            <testcase name="judged" classname="support.claude" time="0.000">
-                <system-out>score 1.000
-    correct: 1.000
-    polite: could not grade: no JSON in the reply</system-out>
-            </testcase>
-            <testcase name="again (trial 2)" classname="support.claude" time="0.000">
-                <system-out>score 1.000</system-out>
             </testcase>
         </testsuite>
     </testsuites>
