@@ -1,6 +1,7 @@
 //! `crash`: runs that are killed at random moments and taken up again. Every case must have exactly one record in the end,
 //! every line must be whole, and no more calls may be wasted than were under way.
 
+use crate::bench::with_crash_section;
 use crate::repository::{self, metadata};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
@@ -19,16 +20,23 @@ struct Options {
     workers: usize,
     seed: u64,
     build: bool,
+    /// Whether what came out goes to docs/benchmarks.md.
+    write: bool,
 }
 
 impl Options {
     fn read(words: &[&str]) -> Result<Self> {
         let clock = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_secs());
-        let mut options = Self { rounds: 50, cases: 500, workers: 8, seed: clock, build: true };
+        let mut options =
+            Self { rounds: 50, cases: 500, workers: 8, seed: clock, build: true, write: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
-            if *word == "--no-build" {
-                options.build = false;
+            match *word {
+                "--no-build" => options.build = false,
+                "--write" => options.write = true,
+                _ => {}
+            }
+            if ["--no-build", "--write"].contains(word) {
                 continue;
             }
             let number = words.next().with_context(|| format!("`{word}` needs a number"))?;
@@ -93,13 +101,34 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         wasted += waste;
         torn += usize::from(round.torn);
     }
-    println!(
-        "\nAll {} runs have one record for each case, every line whole. Torn lines: {torn}. Wasted calls: {wasted}, \
-         {:.1} a run, never more than {}.",
+    let told = format!(
+        "All {} runs have one record for each case, every line whole. Torn lines: {torn}. Wasted calls: {wasted}, {:.1} a \
+         run, never more than {}.",
         options.rounds,
         f64::from(u32::try_from(wasted)?) / f64::from(u32::try_from(options.rounds)?),
         options.workers,
     );
+    println!("\n{told}");
+    if options.write {
+        write_section(&options, whole, &told)?;
+    }
+    Ok(())
+}
+
+/// Tells the benchmarks page.
+fn write_section(options: &Options, whole: Duration, told: &str) -> Result<()> {
+    let path = repository::root().join("docs/benchmarks.md");
+    let Options { rounds, cases, workers, seed, .. } = options;
+    let section = format!(
+        "Made by `cargo xtask crash --rounds {rounds} --seed {seed} --write`: {rounds} runs of {cases} cases with {workers} \
+         workers,\neach killed with -9 at a random moment of the {} ms that a debug build takes, and resumed. A command \
+         counts the calls.\n\n{}\n",
+        whole.as_millis(),
+        told.replace(". ", ".\n"),
+    );
+    let page = fs::read_to_string(&path).unwrap_or_default();
+    fs::write(&path, with_crash_section(&page, &section))?;
+    eprintln!("wrote docs/benchmarks.md");
     Ok(())
 }
 

@@ -36,6 +36,7 @@ usage: cargo xtask <command>
       --workers N       cases at a time (8)
       --seed N          the same moments as another time
       --no-build        use what was built before
+      --write           also write docs/benchmarks.md
   trials [--no-build]
                     run 100 000 cases three times each; check the figures and the memory
   pictures          draw docs/images/*.svg from what the program prints on a terminal

@@ -9,6 +9,8 @@ mod inputs;
 mod measure;
 mod report;
 
+pub(crate) use report::with_crash_section;
+
 use crate::repository::{self, metadata, root};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
@@ -58,7 +60,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let target = metadata()?.target_directory;
     if options.build {
         if options.binary.is_none() {
-            build("agentv-cli", "agentv")?;
+            build_agentv()?;
         }
         build("xtask", "floor")?;
     }
@@ -77,15 +79,26 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     if options.write {
         let path = root().join("docs/benchmarks.md");
         let old = fs::read_to_string(&path).unwrap_or_default();
-        let page = report::page(&table, &machine, options.rounds) + report::browser_section(&old);
+        let page = report::page(&table, &machine, options.rounds) + report::added_sections(&old);
         fs::write(&path, page)?;
         eprintln!("wrote docs/benchmarks.md");
     }
     Ok(())
 }
 
+/// As it is shipped: see the alias `dist` in `.cargo/config.toml`.
+fn build_agentv() -> Result<()> {
+    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return cargo(&["dist"]);
+    }
+    build("agentv-cli", "agentv")
+}
+
 fn build(package: &str, binary: &str) -> Result<()> {
-    let args = ["build", "--profile", "dist", "--package", package, "--bin", binary];
+    cargo(&["build", "--profile", "dist", "--package", package, "--bin", binary])
+}
+
+fn cargo(args: &[&str]) -> Result<()> {
     let status = repository::command("cargo").args(args).status().context("cannot run `cargo`")?;
     if !status.success() {
         bail!("`cargo {}` failed", args.join(" "));

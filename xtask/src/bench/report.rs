@@ -90,8 +90,8 @@ pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
 # Benchmarks
 
 The `dist` build from outside, whole processes, medians of {rounds} runs (three times as many for `--version`, three
-for a million cases and for trials). Each figure stands beside a floor of the same run, and the two take turns, so that a slow moment
-falls on both. Do not compare figures of two runs: machines drift by 15 %. Peak memory is the kernel's own count for the
+for a million cases and for trials). Each figure stands beside a floor of the same run, and the two take turns, so that a
+slow moment falls on both. Do not compare figures of two runs: machines drift by 15 %. Peak memory is the kernel's own count for the
 process; it cannot read less than what is shown for an empty process, which is the bench's own.
 
 {table}
@@ -116,12 +116,22 @@ process; it cannot read less than what is shown for an empty process, which is t
     )
 }
 
-/// What `node tests/browser/bench.mjs --write` has added to a page, from its mark to the end.
-pub(super) fn browser_section(page: &str) -> &str {
-    page.find(BROWSER).map_or("", |at| &page[at..])
+/// What `cargo xtask crash --write` and `node tests/browser/bench.mjs --write` have added to a page, to its end.
+pub(super) fn added_sections(page: &str) -> &str {
+    let start = [CRASH, BROWSER].into_iter().filter_map(|mark| page.find(mark)).min();
+    start.map_or("", |at| &page[at..])
 }
 
-/// Where the section begins.
+/// The page with another section on runs that are killed, before that of the browser.
+pub(crate) fn with_crash_section(page: &str, section: &str) -> String {
+    let added = added_sections(page);
+    let (head, browser) =
+        (&page[..page.len() - added.len()], added.find(BROWSER).map_or("", |at| &added[at..]));
+    format!("{head}{CRASH}\n{section}{browser}")
+}
+
+/// Where the sections begin.
+const CRASH: &str = "\n## Runs that are killed\n";
 const BROWSER: &str = "\n## The HTML report\n";
 
 #[cfg(test)]
@@ -129,12 +139,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_browser_measured_stays() {
-        assert_eq!(
-            browser_section("a\n\n## The HTML report\n\nb\n"),
-            "\n## The HTML report\n\nb\n"
-        );
-        assert_eq!(browser_section("a\n## Other\n"), "");
+    fn what_others_measured_stays() {
+        let browser = "\n## The HTML report\n\nb\n";
+        assert_eq!(added_sections(&format!("a\n{browser}")), browser);
+        assert_eq!(added_sections("a\n## Other\n"), "");
+        let page = with_crash_section(&format!("a\n{browser}"), "c\n");
+        assert_eq!(page, format!("a\n\n## Runs that are killed\n\nc\n{browser}"));
+        assert_eq!(with_crash_section(&page, "d\n"), page.replace("\nc\n", "\nd\n"));
+        assert_eq!(added_sections(&page), &page["a\n".len()..]);
     }
 
     #[test]
