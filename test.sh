@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need, if it is missing, and runs every test. From any directory, on a fresh machine with rustup:
 #   ./test.sh
-#   ./test.sh --long   also what takes minutes more: 50 runs that are killed and resumed, 100 000 cases three times each
+#   ./test.sh --long   also what takes minutes more: 50 runs that are killed and resumed, 100 000 cases three times each;
+#                      with CI=true always
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -138,7 +139,8 @@ test_reports() {
 
 test_python() { (cd packages/python && python3 -m unittest); }
 
-long=false
+long=${CI:-false}
+[[ $long == true ]] || long=false
 case "${1:-}" in
     "") ;;
     --long) long=true ;;

@@ -62,6 +62,7 @@ pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
         rows.extend(million(bench)?);
         rows.push(trials(bench)?);
     }
+    rows.push(run_folder(bench)?);
     rows.push(children(bench)?);
     rows.push(agents(bench)?);
     rows.push(judges(bench)?);
@@ -167,6 +168,29 @@ fn trials(bench: &Bench) -> Result<Row> {
     fs::remove_file(bench.inputs.path(out))?;
     let [once, thrice] = subjects.map(|subject| subject.median());
     Ok(memory("100 000 mock cases, 3 trials each, memory", thrice, 24, once))
+}
+
+/// What it costs to keep a run so that it can be taken up again.
+fn run_folder(bench: &Bench) -> Result<Row> {
+    let file = format!("{TEN_THOUSAND}.jsonl");
+    let mut subjects = [
+        bench.eval(&file, "default", "kept.jsonl"),
+        bench.eval(&file, "default", "not-kept.jsonl").with(&["--no-run-folder"]),
+    ];
+    in_turns(bench.rounds, &mut subjects)?;
+    for out in ["kept.jsonl", "not-kept.jsonl"] {
+        bench.must_have_written(out, TEN_THOUSAND)?;
+    }
+    let [kept, not_kept] = subjects.map(|subject| subject.median());
+    let ratio = ratio(kept.wall, not_kept.wall);
+    Ok(Row {
+        figure: "10 000 mock cases with a run folder".to_owned(),
+        value: ms(kept.wall),
+        limit: "at most 1.3 × floor".to_owned(),
+        floor: format!("{} (`--no-run-folder`)", ms(not_kept.wall)),
+        ratio: Some(ratio),
+        holds: ratio <= 1.3,
+    })
 }
 
 /// 200 children, as cases of a `cli` target and from a bare loop.
