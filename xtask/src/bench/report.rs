@@ -90,9 +90,9 @@ pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
 # Benchmarks
 
 The `dist` build from outside, whole processes, medians of {rounds} runs (three times as many for `--version`, three
-for a million cases and for trials). Each figure stands beside a floor of the same run, and the two take turns, so that a
-slow moment falls on both. Do not compare figures of two runs: machines drift by 15 %. Peak memory is the kernel's own count for the
-process; it cannot read less than what is shown for an empty process, which is the bench's own.
+for a million cases and for trials). Each figure stands beside a floor of the same run, and the two take turns, so that
+a slow moment falls on both. Do not compare figures of two runs: machines drift by 15 %. Peak memory is the kernel's own
+count for the process; it cannot read less than what is shown for an empty process, which is the bench's own.
 
 {table}
 | machine | |
