@@ -4,6 +4,7 @@ use rustix::process::{PidfdFlags, Signal, WaitOptions};
 use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, waitpid};
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -152,21 +153,35 @@ pub(super) fn all() -> Vec<Process> {
 /// The children of our main thread. Orphans that come to a subreaper come to its main thread while that is alive, and
 /// tokio's workers keep their own children, so this list is short and reading it costs microseconds.
 pub(super) fn adopted() -> Vec<Process> {
-    let own = own_pid();
-    let path = format!("/proc/self/task/{own}/children");
-    let Ok(mut children) = fs::read_to_string(&path) else {
+    let Some(mut children) = own_children() else {
         // The kernel was built without this file.
+        let own = own_pid();
         return all().into_iter().filter(|process| process.parent == own).collect();
     };
     // The kernel may leave out a child when another one goes while it makes the list; an empty list is sure.
     for _ in 0..5 {
-        let again = if children.is_empty() { break } else { fs::read_to_string(&path) };
+        let again = if children.is_empty() { break } else { own_children() };
         match again {
-            Ok(again) if again != children => children = again,
+            Some(again) if again != children => children = again,
             _ => break,
         }
     }
     children.split_ascii_whitespace().filter_map(|pid| Process::of(pid.parse().ok()?)).collect()
+}
+
+/// The children of our main thread, as the kernel lists them. The file is kept open: to find it takes longer than to read it.
+fn own_children() -> Option<String> {
+    static LIST: OnceLock<Option<fs::File>> = OnceLock::new();
+    let list =
+        LIST.get_or_init(|| fs::File::open(format!("/proc/self/task/{}/children", own_pid())).ok());
+    let (mut children, mut buffer) = (Vec::new(), [0; 512]);
+    loop {
+        let count = list.as_ref()?.read_at(&mut buffer, children.len() as u64).ok()?;
+        if count == 0 {
+            return String::from_utf8(children).ok();
+        }
+        children.extend_from_slice(&buffer[..count]);
+    }
 }
 
 /// The fields of `/proc/<pid>/stat`. The name, in brackets, may hold spaces and brackets itself.

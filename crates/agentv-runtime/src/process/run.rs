@@ -24,10 +24,10 @@ const REAP_LIMIT: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// How often a watcher is asked whether the program's work is done.
 const ASK_EVERY: Duration = Duration::from_millis(100);
-/// What is read at once, if there is much: as much as a pipe holds. Most programs say little, and so large a piece of memory
-/// is not cheap to take and give back.
+/// What is read at once, if there is much: as much as a pipe holds. Most programs say little, and only small pieces of
+/// memory are cheap to take and give back: up to 1032 bytes, malloc keeps some at hand for each thread.
 const READ_SIZE: usize = 64 * 1024;
-const FIRST_READ_SIZE: usize = 4 * 1024;
+const FIRST_READ_SIZE: usize = 1024;
 
 /// Why a program did not come to its own end.
 #[derive(Debug, thiserror::Error)]
