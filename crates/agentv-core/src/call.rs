@@ -24,21 +24,38 @@ pub struct CallContext {
     pub purpose: Purpose,
     /// Set by a reader who may find the answer unusable.
     pub acceptance: Option<Arc<Acceptance>>,
-    /// Shared by all calls of a case.
-    pub refusal: Arc<Refusal>,
+    /// Shared by all calls of the same case.
+    pub case: Arc<CaseCalls>,
 }
 
-/// Whether a call was not made, since the run may spend no more. Its case has no result then, whatever else came of it.
+/// What all calls of a case share.
 #[derive(Debug, Default)]
-pub struct Refusal(AtomicBool);
+pub struct CaseCalls {
+    was_refused: AtomicBool,
+    /// A lock and not a message: counting is quick, and a script may ask many things at once.
+    asks: Mutex<HashMap<Ask, u32>>,
+}
 
-impl Refusal {
-    pub fn note(&self) {
-        self.0.store(true, Ordering::Release);
+/// Who asks whom, the system prompt, and what is asked.
+type Ask = (Option<EvaluatorName>, TargetName, Option<String>, String);
+
+impl CaseCalls {
+    /// A call is not made, since the run may spend no more.
+    pub fn refuse(&self) {
+        self.was_refused.store(true, Ordering::Release);
     }
 
-    pub fn is_noted(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+    /// Whether a call was not made. The case has no result then, whatever else came of it.
+    pub fn was_refused(&self) -> bool {
+        self.was_refused.load(Ordering::Acquire)
+    }
+
+    /// The how many-th time this is asked.
+    fn count(&self, ask: Ask) -> u32 {
+        let mut asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = asks.entry(ask).or_default();
+        *count += 1;
+        *count
     }
 }
 
@@ -54,13 +71,11 @@ pub struct Purpose {
     pub trial: Option<u32>,
     /// The how many-th time that this grader asks the same target the same, from 1.
     pub ask: u32,
-    asks: Arc<Asks>,
 }
 
 impl Default for Purpose {
     fn default() -> Self {
-        let (eval_id, evaluator, trial, asks) = (None, None, None, Arc::default());
-        Self { role: Role::Candidate, eval_id, evaluator, trial, ask: 1, asks }
+        Self { role: Role::Candidate, eval_id: None, evaluator: None, trial: None, ask: 1 }
     }
 }
 
@@ -81,25 +96,6 @@ pub enum Role {
     Judge,
     /// A script that grades, through the target proxy.
     Proxy,
-}
-
-/// How often each question was asked for one purpose. A lock and not a message: counting is quick, and a script may ask
-/// many things at once.
-#[derive(Debug, Default)]
-struct Asks(Mutex<HashMap<Question, u32>>);
-
-/// Who is asked, the system prompt, and what is asked.
-type Question = (TargetName, Option<String>, String);
-
-impl Asks {
-    fn next(&self, target: &TargetName, request: &Request) -> u32 {
-        let question: Question =
-            (target.clone(), request.system_prompt.clone(), request.question.clone());
-        let mut asks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ask = asks.entry(question).or_default();
-        *ask += 1;
-        *ask
-    }
 }
 
 /// Lets an answer be remembered only once its reader could make something of it. A lock and not a message: it is taken by
@@ -206,6 +202,7 @@ impl CallContext {
         Self::new(CancellationToken::new(), None, Arc::new(NoLog))
     }
 
+    /// The first call of a case, or one that belongs to none.
     pub fn new(cancel: CancellationToken, time_limit: Option<Duration>, log: Arc<dyn Log>) -> Self {
         Self {
             cancel,
@@ -214,7 +211,7 @@ impl CallContext {
             line: Arc::default(),
             purpose: Purpose::default(),
             acceptance: None,
-            refusal: Arc::default(),
+            case: Arc::default(),
         }
     }
 
@@ -229,29 +226,34 @@ impl CallContext {
     #[must_use]
     pub fn child(&self) -> Self {
         Self {
-            purpose: self.purpose.clone(),
-            refusal: Arc::clone(&self.refusal),
-            ..Self::new(self.cancel.child_token(), self.time_limit, Arc::clone(&self.log))
+            cancel: self.cancel.child_token(),
+            line: Arc::default(),
+            acceptance: None,
+            ..self.clone()
         }
     }
 
     /// The surroundings of an evaluator's work on a case.
     #[must_use]
     pub fn graded_by(&self, case: &EvalId, evaluator: &EvaluatorName) -> Self {
-        let (eval_id, asks) = (Some(case.clone()), Arc::default());
         let evaluator = Some(match &self.purpose.evaluator {
             Some(outer) => EvaluatorName::from(format!("{outer}/{evaluator}")),
             None => evaluator.clone(),
         });
-        let purpose =
-            Purpose { role: Role::Judge, eval_id, evaluator, asks, ..self.purpose.clone() };
+        let eval_id = Some(case.clone());
+        let purpose = Purpose { role: Role::Judge, eval_id, evaluator, ..self.purpose };
         Self { purpose, ..self.clone() }
     }
 
     /// The surroundings of one question that a grader asks a target.
     #[must_use]
     pub fn asking(&self, role: Role, target: &TargetName, request: &Request) -> Self {
-        let ask = self.purpose.asks.next(target, request);
+        let ask = self.case.count((
+            self.purpose.evaluator.clone(),
+            target.clone(),
+            request.system_prompt.clone(),
+            request.question.clone(),
+        ));
         Self { purpose: Purpose { role, ask, ..self.purpose.clone() }, ..self.child() }
     }
 }

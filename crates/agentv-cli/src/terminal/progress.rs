@@ -24,16 +24,19 @@ impl Reporter for Progress {
     fn event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Started { eval_id, target } => {
-                self.screen.line(format!("{}/{}   🔄 {eval_id} | {target}", self.done, self.total));
+                let (done, total) = (self.done, self.total);
+                self.screen.print(format_args!("{done}/{total}   🔄 {eval_id} | {target}"));
             }
             RunEvent::Finished(finished) => {
                 self.done += 1;
                 let (id, target) = (&finished.eval_id, &finished.label);
                 let (done, total) = (self.done, self.total);
-                self.screen.line(match &finished.error {
-                    None => format!("{done}/{total}   ✅ {id} | {target}"),
-                    Some(error) => format!("{done}/{total}   ❌ {id} | {target}: {error}"),
-                });
+                match &finished.error {
+                    None => self.screen.print(format_args!("{done}/{total}   ✅ {id} | {target}")),
+                    Some(error) => self
+                        .screen
+                        .print(format_args!("{done}/{total}   ❌ {id} | {target}: {error}")),
+                }
             }
             RunEvent::Stopping => {}
             RunEvent::Log { level: LogLevel::Verbose, text } => self.screen.line(text),

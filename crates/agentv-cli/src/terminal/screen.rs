@@ -1,5 +1,6 @@
 //! Standard output, buffered. Lines that scripts read have no colours; others have them where somebody can see them. When nobody reads any more (`| head`), printing ends and the work goes on.
 
+use std::fmt::{self, Write as _};
 use std::io::{self, Stderr, Stdout, Write};
 
 /// Where data and progress lines go.
@@ -33,11 +34,16 @@ impl Screen {
     }
 
     pub(crate) fn line(&mut self, text: impl AsRef<str>) {
+        self.print(format_args!("{}", text.as_ref()));
+    }
+
+    /// A line that is put together right here.
+    pub(crate) fn print(&mut self, line: fmt::Arguments<'_>) {
         if self.out.is_none() {
             return;
         }
-        self.waiting.push_str(text.as_ref());
-        self.waiting.push('\n');
+        // Text takes all that is written to it.
+        let _ = writeln!(self.waiting, "{line}");
         if self.waiting.len() > 32 * 1024 {
             self.show();
         }

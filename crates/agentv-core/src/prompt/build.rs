@@ -3,6 +3,7 @@
 use crate::provider::{PromptMode, Request};
 use crate::suite::{Attachment, EvalCase, InputMessage, PartRef, Role, basename};
 use agentv_wire::ChatMessage;
+use std::borrow::Cow;
 
 /// Builds what is sent for a case.
 pub fn build(case: &EvalCase, mode: PromptMode) -> Request {
@@ -50,39 +51,55 @@ fn is_visible(message: &InputMessage) -> bool {
 }
 
 fn flat_question(messages: &[InputMessage], mode: PromptMode) -> String {
-    let parts = messages.iter().flat_map(|message| message.content.parts());
-    let texts: Vec<String> = parts
-        .map(|part| show(part, mode).trim().to_owned())
-        .filter(|text| !text.is_empty())
-        .collect();
-    texts.join("\n\n")
+    let mut question = String::new();
+    for part in messages.iter().flat_map(|message| message.content.parts()) {
+        let text = show(part, mode);
+        let text = text.trim();
+        if !text.is_empty() {
+            new_paragraph(&mut question);
+            question.push_str(text);
+        }
+    }
+    question
+}
+
+/// A blank line, unless nothing was said so far.
+fn new_paragraph(text: &mut String) {
+    if !text.is_empty() {
+        text.push_str("\n\n");
+    }
 }
 
 fn marked_question(messages: &[InputMessage], mode: PromptMode) -> String {
-    let turns: Vec<String> = messages
-        .iter()
-        .filter(|message| is_visible(message))
-        .map(|message| {
-            format!("{}\n{}", marker(message.role), spoken(message, mode, Guidelines::Named))
-        })
-        .collect();
-    turns.join("\n\n")
+    let mut question = String::new();
+    for message in messages.iter().filter(|message| is_visible(message)) {
+        new_paragraph(&mut question);
+        question.push_str(marker(message.role));
+        question.push('\n');
+        question.push_str(&spoken(message, mode, Guidelines::Named));
+    }
+    question
 }
 
 fn chat(messages: &[InputMessage], guidelines: &str, mode: PromptMode) -> Vec<ChatMessage> {
     let leading = messages.iter().take_while(|message| message.role == Role::System).count();
     let (leading, rest) = messages.split_at(leading);
 
-    let mut system: Vec<String> =
-        leading.iter().map(|message| spoken(message, mode, Guidelines::LeftOut)).collect();
+    let mut system = String::new();
     if !guidelines.is_empty() {
-        system.insert(0, guidelines_block(guidelines));
+        system = guidelines_block(guidelines);
     }
-    system.retain(|text| !text.is_empty());
+    for message in leading {
+        let text = spoken(message, mode, Guidelines::LeftOut);
+        if !text.is_empty() {
+            new_paragraph(&mut system);
+            system.push_str(&text);
+        }
+    }
 
     let mut chat = Vec::with_capacity(rest.len() + 1);
     if !system.is_empty() {
-        chat.push(ChatMessage { role: "system".to_owned(), content: system.join("\n\n") });
+        chat.push(ChatMessage { role: "system".to_owned(), content: system });
     }
     for message in rest {
         let text = spoken(message, mode, Guidelines::LeftOut);
@@ -91,7 +108,7 @@ fn chat(messages: &[InputMessage], guidelines: &str, mode: PromptMode) -> Vec<Ch
         }
         // Chat APIs take no system message in the middle and no tool message without its call: both become marked text.
         let (role, content) = match message.role {
-            Role::User | Role::Assistant => (message.role.name(), text),
+            Role::User | Role::Assistant => (message.role.name(), text.into_owned()),
             Role::System | Role::Tool => ("assistant", format!("{}\n{text}", marker(message.role))),
         };
         chat.push(ChatMessage { role: role.to_owned(), content });
@@ -115,25 +132,32 @@ enum Guidelines {
     LeftOut,
 }
 
-fn spoken(message: &InputMessage, mode: PromptMode, guidelines: Guidelines) -> String {
-    let parts: Vec<String> = message
+fn spoken(message: &InputMessage, mode: PromptMode, guidelines: Guidelines) -> Cow<'_, str> {
+    let mut texts = message
         .content
         .parts()
         .filter(|part| guidelines == Guidelines::Named || !matches!(part, PartRef::Guideline(_)))
         .map(|part| show(part, mode))
-        .filter(|text| !text.trim().is_empty())
-        .collect();
-    parts.join("\n")
+        .filter(|text| !text.trim().is_empty());
+    let mut spoken = texts.next().unwrap_or_default();
+    for text in texts {
+        let spoken = spoken.to_mut();
+        spoken.push('\n');
+        spoken.push_str(&text);
+    }
+    spoken
 }
 
-fn show(part: PartRef<'_>, mode: PromptMode) -> String {
+fn show(part: PartRef<'_>, mode: PromptMode) -> Cow<'_, str> {
     match (part, mode) {
-        (PartRef::Text(text), _) => text.to_owned(),
+        (PartRef::Text(text), _) => text.into(),
         (PartRef::File(Attachment { display, text, .. }), PromptMode::Model) => {
-            embedded(display, text)
+            embedded(display, text).into()
         }
-        (PartRef::File(file), PromptMode::Agent) => format!("<file: path=\"{}\">", file.display),
-        (PartRef::Guideline(file), _) => format!("<Attached: {}>", file.display),
+        (PartRef::File(file), PromptMode::Agent) => {
+            format!("<file: path=\"{}\">", file.display).into()
+        }
+        (PartRef::Guideline(file), _) => format!("<Attached: {}>", file.display).into(),
     }
 }
 

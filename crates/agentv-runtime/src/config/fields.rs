@@ -4,24 +4,56 @@
 use super::env::variable_reference;
 use super::{Cost, Entry, Env, Kind, Node, Note, Notes, Span};
 use serde_json::Value;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use std::fmt;
 use std::time::Duration;
 
-/// The keys of one mapping while they are read: `'t` is the file's, `'a` the reader's.
+/// The keys of one mapping while they are read: `'t` is the file's, `'a` the reader's. Every case goes through here, so
+/// nothing is allocated unless a mapping is unusually large, or something is wrong with it.
 #[derive(Debug)]
 pub struct Fields<'a, 't> {
     map: &'t [Entry<'t>],
     span: Span,
-    /// What the mapping is, for messages: "target `gpt`".
-    owner: String,
+    owner: Owner<'t>,
     /// What an error in here costs.
     cost: Cost,
     /// Which entries were read.
-    taken: Vec<bool>,
+    taken: SmallVec<[bool; 16]>,
     /// Every key that was asked for, which is every key that exists.
-    known: Vec<&'static str>,
+    known: SmallVec<[&'static str; 24]>,
     notes: &'a mut Notes,
     env: &'a Env,
     errors_before: usize,
+}
+
+/// What a mapping is, for messages.
+#[derive(Debug, Clone)]
+pub enum Owner<'n> {
+    /// Its kind and its name, say "case `capital`".
+    Named(&'static str, &'n str),
+    Text(Cow<'static, str>),
+}
+
+impl fmt::Display for Owner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(kind, name) => write!(f, "{kind} `{name}`"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+impl From<&'static str> for Owner<'_> {
+    fn from(text: &'static str) -> Self {
+        Self::Text(text.into())
+    }
+}
+
+impl From<String> for Owner<'_> {
+    fn from(text: String) -> Self {
+        Self::Text(text.into())
+    }
 }
 
 /// What becomes of keys that nobody asked for.
@@ -37,7 +69,7 @@ impl<'a, 't> Fields<'a, 't> {
     /// `None`, with a note, if the node is no mapping.
     pub fn of(
         node: &'t Node<'t>,
-        owner: impl Into<String>,
+        owner: impl Into<Owner<'t>>,
         cost: Cost,
         notes: &'a mut Notes,
         env: &'a Env,
@@ -50,21 +82,20 @@ impl<'a, 't> Fields<'a, 't> {
             notes.error("config::type", Some(node.span), message).costs(cost);
             return None;
         };
-        let taken = vec![false; map.len()];
         Some(Self {
             map,
             span: node.span,
             owner,
             cost,
-            taken,
-            known: Vec::with_capacity(24),
+            taken: SmallVec::from_elem(false, map.len()),
+            known: SmallVec::new(),
             notes,
             env,
             errors_before,
         })
     }
 
-    pub fn owner(&self) -> &str {
+    pub fn owner(&self) -> &Owner<'t> {
         &self.owner
     }
 
@@ -217,7 +248,7 @@ impl<'a, 't> Fields<'a, 't> {
     pub fn inside<'n>(
         &mut self,
         node: &'n Node<'n>,
-        owner: impl Into<String>,
+        owner: impl Into<Owner<'n>>,
     ) -> Option<Fields<'_, 'n>> {
         Fields::of(node, owner, self.cost, self.notes, self.env)
     }

@@ -12,7 +12,7 @@ mod secret;
 mod variables;
 
 pub use env::{Env, EnvError, variable_reference};
-pub use fields::{Fields, FromNode, Leftovers, Wrong, same_key, suggestion};
+pub use fields::{Fields, FromNode, Leftovers, Owner, Wrong, same_key, suggestion};
 pub use node::{Entry, Kind, Map, Node, Span};
 pub use note::{Cost, Dropped, Note, Notes, Place};
 pub use number::{Count, Numeric};

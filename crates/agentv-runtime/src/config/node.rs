@@ -74,6 +74,27 @@ impl<'t> Node<'t> {
         self.as_map()?.iter().find(|entry| entry.key == key).map(|entry| &entry.value)
     }
 
+    /// Whether both say the same, wherever they stand.
+    pub fn says_same(&self, other: &Node<'_>) -> bool {
+        match (&self.kind, &other.kind) {
+            (Kind::Null, Kind::Null) => true,
+            (Kind::Bool(one), Kind::Bool(other)) => one == other,
+            (Kind::Number(one), Kind::Number(other)) => one == other,
+            (Kind::Text(one), Kind::Text(other)) => one == other,
+            (Kind::List(one), Kind::List(other)) => {
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(one, other)| one.says_same(other))
+            }
+            (Kind::Map(one), Kind::Map(other)) => {
+                let same = |(one, other): (&Entry<'_>, &Entry<'_>)| {
+                    one.key == other.key && one.value.says_same(&other.value)
+                };
+                one.len() == other.len() && one.iter().zip(other).all(same)
+            }
+            _ => false,
+        }
+    }
+
     /// A copy that owns its texts and stands in one place, wherever it came from.
     pub fn placed(&self, span: Span) -> Node<'static> {
         let kind = match &self.kind {
@@ -142,7 +163,8 @@ impl<'t> Node<'t> {
 }
 
 fn digest_text(hasher: &mut Sha256, tag: u8, text: &str) {
-    hasher.update([tag]);
-    hasher.update((text.len() as u64).to_le_bytes());
+    let mut head = [tag; 9];
+    head[1..].copy_from_slice(&(text.len() as u64).to_le_bytes());
+    hasher.update(head);
     hasher.update(text.as_bytes());
 }

@@ -178,15 +178,6 @@ impl Notes {
         message: String,
         cost: Cost,
     ) -> &mut Note {
-        self.count_spare();
-        let count = match cost {
-            Cost::Info => &mut self.count.infos,
-            Cost::Nothing => &mut self.count.warnings,
-            _ => &mut self.count.errors,
-        };
-        *count += 1;
-        // There are only a few of what is worth knowing.
-        let is_kept = *count <= KEPT || cost == Cost::Info;
         let place = Place {
             path: Arc::clone(&self.path),
             line: 0,
@@ -194,8 +185,19 @@ impl Notes {
             text: String::new(),
             range: 0..0,
         };
-        let note = Note { code, message, help: None, cost, place, span };
-        if !is_kept {
+        self.keep(Note { code, message, help: None, cost, place, span })
+    }
+
+    fn keep(&mut self, note: Note) -> &mut Note {
+        self.count_spare();
+        let count = match note.cost {
+            Cost::Info => &mut self.count.infos,
+            Cost::Nothing => &mut self.count.warnings,
+            _ => &mut self.count.errors,
+        };
+        *count += 1;
+        // There are only a few of what is worth knowing.
+        if *count > KEPT && note.cost != Cost::Info {
             return self.spare.insert(note);
         }
         self.list.push(note);
@@ -270,6 +272,12 @@ impl Notes {
         }
     }
 
+    /// An empty list for the same file.
+    #[must_use]
+    pub fn of_same_file(&self) -> Self {
+        Self::new(&*self.path)
+    }
+
     /// Takes over the notes of another file.
     pub fn absorb(&mut self, other: Self) {
         self.absorb_unless(other, |_| false);
@@ -284,12 +292,12 @@ impl Notes {
         other.count_spare();
         self.secret_variables.append(&mut other.secret_variables);
         let (held, taken): (Vec<Note>, Vec<Note>) = other.list.into_iter().partition(hold_back);
-        let errors = taken.iter().filter(|note| note.is_error()).count();
-        let warnings = taken.iter().filter(|note| note.is_warning()).count();
-        self.count.errors += errors + other.count.dropped.errors;
-        self.count.warnings += warnings + other.count.dropped.warnings;
+        for note in taken {
+            self.keep(note);
+        }
+        self.count.errors += other.count.dropped.errors;
+        self.count.warnings += other.count.dropped.warnings;
         self.count.dropped += other.count.dropped;
-        self.list.extend(taken);
         held
     }
 

@@ -12,6 +12,8 @@ pub struct CaseDigest {
     hash: Sha256,
     watched: Option<Arc<ChangedFiles>>,
     is_touched: bool,
+    /// How many files it depends on.
+    files: usize,
 }
 
 impl CaseDigest {
@@ -30,6 +32,7 @@ impl CaseDigest {
 
     /// The case depends on a file, or on all that is in a directory, whose contents come to `digest`.
     pub fn depends_on(&mut self, path: &Path, digest: Option<[u8; 32]>) {
+        self.files += 1;
         if let Some(digest) = digest {
             self.hash.update(digest);
         }
@@ -42,6 +45,11 @@ impl CaseDigest {
     pub fn depends_on_shared(&mut self, digest: [u8; 32], is_touched: bool) {
         self.hash.update(digest);
         self.is_touched |= is_touched;
+    }
+
+    /// On how many files the case depends, as far as is known.
+    pub fn files(&self) -> usize {
+        self.files
     }
 
     /// Whether the case depends on a file that is watched for.

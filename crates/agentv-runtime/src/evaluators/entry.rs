@@ -1,7 +1,7 @@
 //! One entry of a list of evaluators: the keys that all have, then its own.
 
 use super::{Build, EVALUATORS, EvaluatorKind};
-use crate::config::{Fields, Kind, Leftovers, Node, suggestion};
+use crate::config::{Fields, Kind, Leftovers, Node, Owner, suggestion};
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::{EvaluatorEntry, EvaluatorName, Score, Weight};
 
@@ -31,9 +31,9 @@ pub fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Evalua
 }
 
 /// What an entry is called in messages.
-pub fn owner(node: &Node<'_>) -> String {
+pub fn owner<'n>(node: &'n Node<'_>) -> Owner<'n> {
     let name = node.get("name").or_else(|| node.get("type")).and_then(Node::as_text);
-    format!("evaluator `{}`", name.unwrap_or("?"))
+    Owner::Named("evaluator", name.unwrap_or("?"))
 }
 
 /// The policy written here, else the given one.

@@ -160,22 +160,26 @@ impl Journal {
             workspace: request.workspace.is_some(),
             response: &response,
         });
-        self.append(&line(&entry)?)?;
+        self.enter(&entry)?;
         self.lock().has_answers = true;
         Ok(())
     }
 
-    /// The line that says of which case a record is, to be appended before the record is written.
-    pub fn recorded(&self, work: Work<'_>, record: &[u8]) -> io::Result<Vec<u8>> {
-        line(&Entry::Recorded(Recorded {
-            case: Case::new(work, &self.root),
-            sum: Sum::of(record).to_string().into(),
-        }))
+    /// Adds to a record the line that says of which case it is, to be appended to the journal before the record is written.
+    pub fn recorded(&self, work: Work<'_>, record: &mut Vec<u8>) -> io::Result<()> {
+        let sum = Sum::of(record).to_string().into();
+        line(&Entry::Recorded(Recorded { case: Case::new(work, &self.root), sum }), record)
     }
 
     /// Takes down what a call used. If that fails, the next answer cannot be kept either, and the run stops.
     pub fn spent(&self, spend: &RunSpend) {
-        let _ = line(&Entry::Spent(*spend)).and_then(|line| self.append(&line));
+        let _ = self.enter(&Entry::Spent(*spend));
+    }
+
+    fn enter(&self, entry: &Entry<'_>) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(512);
+        line(entry, &mut bytes)?;
+        self.append(&bytes)
     }
 
     /// Adds whole lines, all of them or none. After a failure there is no more to be added.
@@ -234,11 +238,10 @@ impl Journal {
     }
 }
 
-fn line(entry: &Entry<'_>) -> io::Result<Vec<u8>> {
-    let mut line = Vec::with_capacity(512);
-    number::to_writer(&mut line, entry)?;
-    line.push(b'\n');
-    Ok(line)
+fn line(entry: &Entry<'_>, bytes: &mut Vec<u8>) -> io::Result<()> {
+    number::to_writer(&mut *bytes, entry)?;
+    bytes.push(b'\n');
+    Ok(())
 }
 
 /// How many bytes there are up to the end of the last whole line.
@@ -267,11 +270,16 @@ impl Sum {
     /// Of a whole line. Eight bytes at a time, as every record goes through here.
     pub fn of(bytes: &[u8]) -> Self {
         let mut state = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+        let mut mix = |word: [u8; 8]| {
             let mixed = state.rotate_left(29) ^ u64::from_le_bytes(word);
             state = mixed.wrapping_mul(0x9fb2_1c65_1e98_df25);
+        };
+        let (words, rest) = bytes.as_chunks();
+        words.iter().copied().for_each(&mut mix);
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            mix(last);
         }
         state = (state ^ (state >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         Self(state ^ (state >> 32))
@@ -284,14 +292,10 @@ impl std::fmt::Display for Sum {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
-        text.push(char::from(DIGITS[usize::from(byte & 15)]));
-    }
-    text
+/// As `sha256sum` and `git` print hashes.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 #[cfg(test)]

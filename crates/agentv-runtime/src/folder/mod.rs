@@ -24,7 +24,7 @@ pub use answers::{Answers, RecordedCase};
 pub use asked::asked;
 pub use facts::{git_head, host, sha256};
 pub use index::{Index, Known, PastAnswer, Slot};
-pub use journal::{Journal, KeptAnswer, Sum, Work};
+pub use journal::{Journal, KeptAnswer, Sum, Work, hex};
 pub use link::{Link, link};
 pub use past::{Claim, Fate, Past, Rewritten};
 pub use runs::{FolderError, RunFolder, Runs, State};

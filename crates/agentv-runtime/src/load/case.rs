@@ -5,7 +5,7 @@ use super::evaluators;
 use super::messages::Reader;
 use super::scope::{Scope, Shared, warn_of_empty_list};
 use super::workspace;
-use crate::config::{Cost, Fields, Leftovers, Node, Notes};
+use crate::config::{Cost, Fields, Leftovers, Node, Notes, Owner};
 use crate::evaluators::CaseDigest;
 use agentv_core::suite::Fingerprint;
 use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName, WorkspaceSpec};
@@ -37,8 +37,10 @@ pub(super) fn check(
     purpose: Purpose,
     notes: &mut Notes,
 ) -> Option<EvalCase> {
-    let owner = id(node)
-        .map_or_else(|| format!("case number {}", ordinal + 1), |id| format!("case `{id}`"));
+    let owner = id(node).map_or_else(
+        || Owner::from(format!("case number {}", ordinal + 1)),
+        |id| Owner::Named("case", id),
+    );
     let mut fingerprint = scope.digest();
     if purpose == Purpose::Run {
         fingerprint.node(node);
@@ -195,9 +197,9 @@ fn graders(
         if list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
             warn_of_empty_list(list, notes);
         } else {
-            let entries = evaluators::build(list, scope, fingerprint, notes);
+            let entries = evaluators::of_case(list, scope, fingerprint, notes);
             // With every evaluator left out there is nothing to grade by; the notes say why.
-            return (!entries.is_empty()).then(|| Graders { entries: entries.into(), given: true });
+            return (!entries.is_empty()).then_some(Graders { entries, given: true });
         }
     } else if let Some(Shared { entries, digest, is_touched }) = &scope.evaluators {
         fingerprint.depends_on_shared(*digest, *is_touched);

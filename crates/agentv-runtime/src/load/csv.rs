@@ -61,7 +61,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn new(input: BufReader<File>, dialect: &Dialect) -> Self {
+    pub(super) fn new(input: BufReader<File>, dialect: &Dialect, seen: Seen) -> Self {
         Self {
             input,
             splitter: dialect.reader(),
@@ -70,7 +70,7 @@ impl Records {
             scratch: vec![0; 8 * 1024].into(),
             line: 1,
             after_return: false,
-            seen: Seen::default(),
+            seen,
         }
     }
 
@@ -121,7 +121,10 @@ impl Records {
                 _ => {}
             }
         };
-        self.seen.add(&self.buffer);
+        // At the end there may be nothing, again and again.
+        if !self.buffer.is_empty() {
+            self.seen.add(&self.buffer);
+        }
         Ok(found)
     }
 }
@@ -251,8 +254,8 @@ pub(super) fn check_quotes(row: &str, cells: &Cells, notes: &mut Notes) -> bool 
 }
 
 impl Table {
-    pub(super) fn records(&self, input: BufReader<File>) -> io::Result<Records> {
-        let mut records = Records::new(input, &self.dialect);
+    pub(super) fn records(&self, input: BufReader<File>, seen: Seen) -> io::Result<Records> {
+        let mut records = Records::new(input, &self.dialect, seen);
         for _ in 0..self.head_rows {
             records.next()?;
         }

@@ -1,7 +1,7 @@
 //! What a suite says for cases that do not say it themselves: `vars`, the texts that ask for them, and how they are put in.
 
 use super::scope::Scope;
-use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Span, same_key, suggestion};
+use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Owner, Span, same_key, suggestion};
 use agentv_core::prompt::fill;
 use agentv_wire::number;
 use sha2::{Digest as _, Sha256};
@@ -43,7 +43,7 @@ impl Defaults {
             if let Some(map) = node.as_map() {
                 vars.extend(map.iter().map(|entry| entry.placed(nowhere)));
             } else {
-                let message = wrong_vars("the eval file", node);
+                let message = wrong_vars(&"the eval file".into(), node);
                 notes.error("vars::type", Some(node.span), message).costs(Cost::Command);
             }
         }
@@ -66,7 +66,7 @@ impl Defaults {
 }
 
 /// The message about `vars` that are no mapping.
-pub(super) fn wrong_vars(owner: &str, node: &Node<'_>) -> String {
+pub(super) fn wrong_vars(owner: &Owner<'_>, node: &Node<'_>) -> String {
     format!("`vars` of {owner} must be a mapping of names to values, not {}", node.describe())
 }
 
@@ -81,7 +81,7 @@ fn entry_of<'n, 't>(node: &'n Node<'t>, keys: &[&str]) -> Option<&'n Entry<'t>> 
 /// A case with what its suite adds, and with its vars put in. A file that declares none is taken as it is.
 pub(super) fn completed<'n, 't>(
     case: &'n Node<'t>,
-    owner: &str,
+    owner: &Owner<'_>,
     scope: &Scope,
     notes: &mut Notes,
 ) -> Cow<'n, Node<'t>> {
@@ -105,8 +105,9 @@ pub(super) fn completed<'n, 't>(
             if !is_text(&entry.key) {
                 continue;
             }
-            let shared = (index >= own_keys).then(|| format!("`{}` of the suite", entry.key));
-            vars.put_into(&mut entry.value, shared.as_deref().unwrap_or(owner), notes);
+            let shared =
+                (index >= own_keys).then(|| format!("`{}` of the suite", entry.key).into());
+            vars.put_into(&mut entry.value, shared.as_ref().unwrap_or(owner), notes);
         }
     }
     Cow::Owned(Node::new(Kind::Map(map), case.span))
@@ -137,7 +138,7 @@ impl<'v> Vars<'v> {
     }
 
     /// Fills every text in a value. What was put in is not looked into again.
-    fn put_into(&self, node: &mut Node<'_>, owner: &str, notes: &mut Notes) {
+    fn put_into(&self, node: &mut Node<'_>, owner: &Owner<'_>, notes: &mut Notes) {
         match &mut node.kind {
             Kind::Text(text) if text.contains("{{") => {
                 let unknown = RefCell::new(Vec::new());
@@ -168,7 +169,7 @@ impl<'v> Vars<'v> {
     }
 
     /// A name that nobody declared may well be meant as it stands, unless it looks like a slip.
-    fn warn_of_near_miss(&self, name: &str, span: Span, owner: &str, notes: &mut Notes) {
+    fn warn_of_near_miss(&self, name: &str, span: Span, owner: &Owner<'_>, notes: &mut Notes) {
         let long_enough = |name: &&str| name.chars().count() >= LEAST_LETTERS;
         let declared = self.all().map(|entry| entry.key.as_ref()).filter(long_enough);
         if let Some(near) = suggestion(name, declared) {

@@ -1,9 +1,47 @@
 //! A list of evaluators as written → evaluators that are ready to grade.
 
 use super::scope::Scope;
-use crate::config::{Cost, Entry, Fields, Kind, Node, Notes};
+use crate::config::{Cost, Entry, Fields, Kind, Node, Notes, Span};
 use crate::evaluators::{Build, CaseDigest, entry};
 use agentv_core::EvaluatorEntry;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The evaluators that were built last, with the list they were built of. Most suites grade all their cases alike, and one
+/// evaluator can serve them all.
+#[derive(Debug, Default)]
+pub(super) struct LastBuilt(Mutex<Option<(Node<'static>, Arc<[EvaluatorEntry]>)>>);
+
+impl LastBuilt {
+    fn find(&self, list: &Node<'_>) -> Option<Arc<[EvaluatorEntry]>> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (known, entries) = last.as_ref()?;
+        known.says_same(list).then(|| Arc::clone(entries))
+    }
+
+    fn keep(&self, list: &Node<'_>, entries: &Arc<[EvaluatorEntry]>) {
+        let last = (list.placed(Span::default()), Arc::clone(entries));
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(last);
+    }
+}
+
+/// The evaluators of a case's own list, built anew only where it says something else than the case before.
+pub(super) fn of_case(
+    list: &Node<'_>,
+    scope: &Scope,
+    fingerprint: &mut CaseDigest,
+    notes: &mut Notes,
+) -> Arc<[EvaluatorEntry]> {
+    if let Some(entries) = scope.last_built.find(list) {
+        return entries;
+    }
+    let (mark, files) = (notes.mark(), fingerprint.files());
+    let entries: Arc<[EvaluatorEntry]> = build(list, scope, fingerprint, notes).into();
+    // What is wrong, and the files that they depend on, are to be told of every case.
+    if notes.mark() == mark && fingerprint.files() == files {
+        scope.last_built.keep(list, &entries);
+    }
+    entries
+}
 
 /// Builds every evaluator of a list. One that cannot be built is noted and left out.
 pub(super) fn build(

@@ -2,7 +2,7 @@
 
 use super::csv::{BOM, Cells, Dialect, Records, Table, check_quotes, text_of};
 use super::defaults::{Defaults, INPUT, OUTCOME, TEXTS};
-use super::stream::{Data, Row};
+use super::stream::{Data, Row, Seen};
 use crate::config::{Notes, Span, suggestion};
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -82,7 +82,7 @@ pub(super) fn read(
     let declared = declared_separator(start);
     let separator = declared.unwrap_or_else(|| likeliest_separator(start, path));
     let dialect = Dialect::new(separator);
-    let mut records = Records::new(data.open()?, &dialect);
+    let mut records = Records::new(data.open()?, &dialect, Seen::default());
     if declared.is_some() {
         records.next()?;
     }

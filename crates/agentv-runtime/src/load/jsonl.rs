@@ -19,8 +19,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(reader: BufReader<File>) -> Self {
-        Self { reader, buffer: Vec::new(), number: 0, seen: Seen::default() }
+    pub(super) fn new(reader: BufReader<File>, seen: Seen) -> Self {
+        Self { reader, buffer: Vec::new(), number: 0, seen }
     }
 
     /// The number and the text of the next line that is not blank.

@@ -10,6 +10,8 @@
 
 mod case;
 mod changed;
+mod check;
+mod cores;
 mod csv;
 mod defaults;
 mod discover;

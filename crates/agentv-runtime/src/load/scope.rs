@@ -1,7 +1,7 @@
 //! What the cases of one eval file are checked against.
 
 use super::defaults::{Defaults, TEXTS};
-use super::evaluators;
+use super::evaluators::{self, LastBuilt};
 use super::files::Files;
 use super::selection::Selection;
 use super::workspace;
@@ -23,6 +23,8 @@ pub(super) struct Scope {
     pub processes: Arc<Processes>,
     /// The suite's evaluators, for cases that name none.
     pub evaluators: Option<Shared>,
+    /// The evaluators of the case that was read last.
+    pub last_built: LastBuilt,
     /// What the suite says of its cases' workspaces.
     pub workspace: Option<Arc<WorkspaceSpec>>,
     /// What the suite says for cases that do not.

@@ -70,6 +70,14 @@ impl CaseSource {
         }
     }
 
+    /// The hash of the whole file, if somebody has taken it: cases that are held do not need it.
+    pub fn sha256(&self) -> Option<[u8; 32]> {
+        match &self.kind {
+            SourceKind::Held(_) => None,
+            SourceKind::Streamed { source, .. } => source.sha256(),
+        }
+    }
+
     /// Leaves out all cases but these.
     pub(super) fn keep_only(&mut self, wanted: Ordinals) {
         let mut by_target = BTreeMap::new();

@@ -5,12 +5,12 @@
 //! looks like an anchor or an alias. Otherwise, and whenever a piece does not read as it should, the file is read whole.
 
 use super::case::Purpose;
+use super::cores::on_each_core;
 use super::scope::{CASES, Scope};
 use super::{case, yaml};
 use crate::config::{Node, Notes};
 use agentv_core::EvalCase;
 use std::collections::HashSet;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -125,8 +125,6 @@ pub(super) fn read(
     notes: &mut Notes,
 ) -> Option<Vec<Arc<EvalCase>>> {
     let next = AtomicUsize::new(0);
-    let threads =
-        std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(split.pieces.len());
     let work = || {
         let mut done = Vec::new();
         loop {
@@ -135,10 +133,7 @@ pub(super) fn read(
             done.push((index, read_piece(piece, path, scope)?));
         }
     };
-    let parts = std::thread::scope(|threads_scope| {
-        let threads: Vec<_> = (0..threads).map(|_| threads_scope.spawn(work)).collect();
-        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect::<Option<Vec<_>>>()
-    });
+    let parts: Option<Vec<_>> = on_each_core(split.pieces.len(), work)?.into_iter().collect();
     let mut parts: Vec<_> = parts?.into_iter().flatten().collect();
     parts.sort_unstable_by_key(|(index, _)| *index);
 

@@ -1,16 +1,17 @@
 //! Datasets that are never held whole: a first pass checks and counts, the run streams. A row is one case; what a row is,
 //! the format says.
 
-use super::case::{self, Purpose};
+use super::case::Purpose;
 use super::csv::{self, Table};
 use super::jsonl;
 use super::scope::Scope;
-use super::source::{CaseSource, SourceError, SourceKind};
+use super::source::SourceError;
 use crate::config::{Node, Notes};
 use agentv_core::EvalCase;
-use std::collections::{BTreeMap, HashSet};
+use foldhash::fast::FixedState;
+use sha2::{Digest as _, Sha256};
 use std::fs::File;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::BuildHasher as _;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,8 +20,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct StreamSource {
     scope: Scope,
-    data: Data,
-    layout: Layout,
+    pub data: Data,
+    pub layout: Layout,
     /// What the first pass saw; a later pass must see the same.
     seen: Seen,
 }
@@ -49,19 +50,38 @@ impl Data {
         };
         Ok(BufReader::with_capacity(64 * 1024, file))
     }
+
+    pub(super) fn bytes(&self) -> io::Result<u64> {
+        let path = match self {
+            Self::File(path) => path,
+            Self::Spooled(copy) => copy.path(),
+        };
+        Ok(std::fs::metadata(path)?.len())
+    }
 }
 
-/// The length of a file and a hash of its bytes.
+/// The length of a file and a hash of its bytes, as far as it was read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     bytes: u64,
-    hash: DefaultHasher,
+    /// Quick, as nobody would make two files that share it while they are being read.
+    hash: u64,
+    /// What others know the file by. Only the first pass takes it.
+    sha256: Option<Sha256>,
 }
 
 impl Seen {
+    /// Nothing yet, for a first pass.
+    pub(super) fn first() -> Self {
+        Self { sha256: Some(Sha256::new()), ..Self::default() }
+    }
+
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
-        self.hash.write(bytes);
+        self.hash = FixedState::with_seed(self.hash).hash_one(bytes);
+        if let Some(sha256) = &mut self.sha256 {
+            sha256.update(bytes);
+        }
     }
 
     /// Whether there is more here than there was, which would never end if the run itself adds to the file.
@@ -70,7 +90,7 @@ impl Seen {
     }
 
     fn is_same(&self, other: &Self) -> bool {
-        (self.bytes, self.hash.finish()) == (other.bytes, other.hash.finish())
+        (self.bytes, self.hash) == (other.bytes, other.hash)
     }
 }
 
@@ -93,7 +113,7 @@ pub(super) struct Row<'r> {
 
 /// Row after row, the buffer reused.
 #[derive(Debug)]
-struct Rows {
+pub(super) struct Rows {
     reader: RowReader,
     /// The place of the next row.
     ordinal: usize,
@@ -106,7 +126,7 @@ enum RowReader {
 }
 
 impl Rows {
-    fn next(&mut self) -> io::Result<Option<Row<'_>>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<Row<'_>>> {
         let found = match &mut self.reader {
             RowReader::Lines(lines) => lines.next()?,
             RowReader::Records(records) => records.next()?,
@@ -117,7 +137,12 @@ impl Rows {
         Ok(Some(Row { ordinal, number, bytes }))
     }
 
-    fn seen(&self) -> &Seen {
+    /// How many there were so far.
+    pub(super) fn passed(&self) -> usize {
+        self.ordinal
+    }
+
+    pub(super) fn seen(&self) -> &Seen {
         match &self.reader {
             RowReader::Lines(lines) => &lines.seen,
             RowReader::Records(records) => &records.seen,
@@ -126,17 +151,18 @@ impl Rows {
 }
 
 impl Layout {
-    fn open(&self, data: &Data) -> io::Result<Rows> {
+    /// Starts with the first row. `seen` is what was seen so far, so nothing.
+    pub(super) fn open(&self, data: &Data, seen: Seen) -> io::Result<Rows> {
         let input = data.open()?;
         let reader = match self {
-            Self::Lines => RowReader::Lines(jsonl::Lines::new(input)),
-            Self::Table(table) => RowReader::Records(Box::new(table.records(input)?)),
+            Self::Lines => RowReader::Lines(jsonl::Lines::new(input, seen)),
+            Self::Table(table) => RowReader::Records(Box::new(table.records(input, seen)?)),
         };
         Ok(Rows { reader, ordinal: 0 })
     }
 
     /// One row → one case. `None` if it is not wanted, or wrong, which is then noted.
-    fn read(
+    pub(super) fn read(
         &self,
         row: Row<'_>,
         scope: &Scope,
@@ -150,7 +176,7 @@ impl Layout {
     }
 
     /// Hands a row that is as it should be to `look`, with places and the text that they are in.
-    fn look_at(&self, row: Row<'_>, look: impl FnOnce(&Node<'_>, &str)) {
+    pub(super) fn look_at(&self, row: Row<'_>, look: impl FnOnce(&Node<'_>, &str)) {
         match self {
             Self::Lines => jsonl::look_at(row, look),
             Self::Table(table) => table.look_at(row, look),
@@ -158,72 +184,21 @@ impl Layout {
     }
 }
 
-/// The first pass: notes all that is wrong and counts what is good.
-pub(super) fn check(
-    data: Data,
-    layout: Layout,
-    scope: Scope,
-    notes: &mut Notes,
-) -> io::Result<CaseSource> {
-    let mut by_target = BTreeMap::new();
-    let mut picks = Vec::new();
-    let mut ids: Vec<u64> = Vec::new();
-    let mut rows = layout.open(&data)?;
-    while let Some(row) = rows.next()? {
-        let ordinal = row.ordinal;
-        if let Some(case) = layout.read(row, &scope, Purpose::Check, notes) {
-            ids.push(hash(case.id.as_str()));
-            if scope.selection.draws() {
-                let pick = scope.selection.pick(case.id.as_str(), ordinal);
-                picks.push((pick, case.target.clone()));
-            }
-            *by_target.entry(case.target).or_default() += 1;
-        }
-    }
-    let total = rows.ordinal;
-    let source = StreamSource { scope, data, layout, seen: rows.seen().clone() };
-    let twins = repeated(ids);
-    if !twins.is_empty() {
-        warn_of_twins(&source, &twins, notes)?;
-    }
-    let kind = SourceKind::Streamed { source: Arc::new(source), picks, only: None };
-    Ok(CaseSource { kind, by_target, total })
-}
-
-fn hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The hashes that stand more than once. Eight bytes a case: a set of texts would hold the whole file.
-fn repeated(mut hashes: Vec<u64>) -> HashSet<u64> {
-    hashes.sort_unstable();
-    hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
-}
-
-/// Names each repeated id where it stands again.
-fn warn_of_twins(source: &StreamSource, twins: &HashSet<u64>, notes: &mut Notes) -> io::Result<()> {
-    let mut first: BTreeMap<String, usize> = BTreeMap::new();
-    let mut rows = source.layout.open(&source.data)?;
-    while let Some(row) = rows.next()? {
-        source.layout.look_at(row, |node, text| {
-            let Some(id) = case::id(node).filter(|id| twins.contains(&hash(id))) else { return };
-            if let Some(earlier) = first.get(id) {
-                let span = node.get("id").map(|id| id.span);
-                super::suite::warn_of_twin(id, *earlier, span, notes);
-                notes.locate(text, row.number);
-            } else {
-                first.insert(id.to_owned(), row.ordinal + 1);
-            }
-        });
-    }
-    Ok(())
-}
-
 impl StreamSource {
+    pub(super) fn new(scope: Scope, data: Data, layout: Layout, seen: Seen) -> Self {
+        Self { scope, data, layout, seen }
+    }
+
+    /// The hash of the whole file, as it was checked.
+    pub(super) fn sha256(&self) -> Option<[u8; 32]> {
+        self.seen.sha256.clone().map(|hash| hash.finalize().into())
+    }
+
     pub(super) fn open(self: &Arc<Self>) -> Result<StreamedCases, SourceError> {
-        let rows = self.layout.open(&self.data).map_err(|source| self.io_error(source))?;
+        let rows = self
+            .layout
+            .open(&self.data, Seen::default())
+            .map_err(|source| self.io_error(source))?;
         Ok(StreamedCases { source: Arc::clone(self), rows, ended: false })
     }
 

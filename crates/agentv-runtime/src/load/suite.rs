@@ -1,13 +1,14 @@
 //! An eval file → a suite and its cases.
 
 use super::defaults::Defaults;
+use super::evaluators::LastBuilt;
 use super::files::Files;
 use super::format::{Format, is_about_dataset, is_sidecar, sidecar};
 use super::guidelines::Guidelines;
 use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
-use super::stream::{self, Data, Layout};
-use super::{Loader, Report, case, dotenv, header, json, moved, split, yaml};
+use super::stream::{Data, Layout};
+use super::{Loader, Report, case, check, dotenv, header, json, moved, split, yaml};
 use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use agentv_core::{EvalCase, Suite, TargetName};
@@ -104,6 +105,7 @@ impl Desk<'_> {
             env: self.env.clone(),
             processes: Arc::clone(&self.loader.processes),
             evaluators: None,
+            last_built: LastBuilt::default(),
             workspace: None,
             defaults,
             default_judge: default_judge(&self.loader.processes, on_error),
@@ -221,7 +223,7 @@ impl Desk<'_> {
                 Layout::Lines
             };
             let suite = Arc::clone(&scope.suite);
-            let cases = stream::check(data, layout, scope, notes)?;
+            let cases = check::check(data, layout, scope, notes)?;
             Ok(Some(Parsed { suite, target, cases, is_of_2: false }))
         });
         parsed.unwrap_or_else(|error| {

@@ -181,7 +181,7 @@ fn target(
         notes.hide(span);
         own.hide(span);
     }
-    let mut fields = Fields::of(node, shown.as_str(), Cost::Command, notes, env)?;
+    let mut fields = Fields::of(node, shown.clone(), Cost::Command, notes, env)?;
     let name: Option<String> = fields.need("name");
     let provider: Option<String> = fields.need("provider");
     for (key, value) in [("name", &name), ("provider", &provider)] {
@@ -270,7 +270,7 @@ fn read_settings(
     notes: &mut Notes,
     env: &Env,
 ) -> Option<Maker> {
-    let mut fields = Fields::of(rest, shown, Cost::Command, notes, env)?;
+    let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?;
     let maker = kind.read(&mut fields);
     fields.finish(kind.leftovers);
     maker
@@ -283,7 +283,7 @@ fn read_workspace(
     path: &Path,
     (notes, env): (&mut Notes, &Env),
 ) -> Option<WorkspaceSpec> {
-    let mut fields = Fields::of(rest, shown, Cost::Command, notes, env)?;
+    let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?;
     workspace::read(node, &mut fields, path.parent().unwrap_or(Path::new("/")))
 }
 

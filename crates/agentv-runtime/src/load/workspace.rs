@@ -18,7 +18,7 @@ pub(super) fn read(
         let template = template(text, node.span, &owner, fields, dir)?;
         return Some(WorkspaceSpec { template: Some(template), ..WorkspaceSpec::default() });
     }
-    let mut own = fields.inside(node, owner.as_str())?;
+    let mut own = fields.inside(node, owner.clone())?;
     let template = own.take::<String>("template").map(|text| {
         let span = own.span_of("template");
         template(&text, span, &owner, &mut own, dir)

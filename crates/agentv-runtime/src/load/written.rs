@@ -6,7 +6,7 @@ use super::format::{Format, is_about_dataset, sidecar};
 use super::header::{self, KEYS, Shape};
 use super::jsonl::Lines;
 use super::scope::CASES;
-use super::stream::{Data, Row};
+use super::stream::{Data, Row, Seen};
 use super::suite::read_text;
 use super::{Report, json, yaml};
 use crate::config::{Node, Notes};
@@ -155,7 +155,7 @@ fn settings(path: &Path, notes: &mut Notes) -> Option<(PathBuf, Object)> {
 
 fn lines(path: &Path, notes: &mut Notes) -> Option<Written> {
     let read = |notes: &mut Notes| -> io::Result<Vec<Object>> {
-        let mut lines = Lines::new(Data::new(path)?.open()?);
+        let mut lines = Lines::new(Data::new(path)?.open()?, Seen::default());
         let mut cases = Vec::new();
         while let Some((number, bytes)) = lines.next()? {
             let text = String::from_utf8_lossy(bytes);
@@ -197,7 +197,7 @@ fn table(path: &Path, notes: &mut Notes) -> Option<Written> {
 }
 
 fn rows(table: &Table, data: &Data, notes: &mut Notes) -> io::Result<Vec<Object>> {
-    let mut records = table.records(data.open()?)?;
+    let mut records = table.records(data.open()?, Seen::default())?;
     let mut cases = Vec::new();
     while let Some((number, bytes)) = records.next()? {
         let ordinal = cases.len();

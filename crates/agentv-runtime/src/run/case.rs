@@ -6,7 +6,7 @@ use super::{RunSettings, regrade, workspace};
 use crate::folder::{Journal, Work};
 use crate::results::Left;
 use crate::workspace::Workspace;
-use agentv_core::call::Refusal;
+use agentv_core::call::{CaseCalls, Purpose};
 use agentv_core::record::{self, Asked, Graded};
 use agentv_core::{
     CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, Trial, prompt,
@@ -27,8 +27,8 @@ pub(super) struct CaseContext<'a> {
     pub cancel: &'a CancellationToken,
     pub log: &'a Arc<dyn Log>,
     pub journal: Option<&'a Journal>,
-    /// Set when one of its calls was not made for want of money.
-    pub refusal: Arc<Refusal>,
+    /// What its calls share.
+    pub calls: Arc<CaseCalls>,
 }
 
 impl CaseContext<'_> {
@@ -44,8 +44,15 @@ impl CaseContext<'_> {
 
     /// The surroundings of a call for this trial.
     pub(super) fn call(&self, cancel: CancellationToken) -> CallContext {
-        let call = CallContext::new(cancel, self.settings.agent_timeout, Arc::clone(self.log));
-        CallContext { refusal: Arc::clone(&self.refusal), ..call.in_trial(self.trial) }
+        CallContext {
+            cancel,
+            time_limit: self.settings.agent_timeout,
+            log: Arc::clone(self.log),
+            line: Arc::default(),
+            purpose: Purpose { trial: self.trial.told(), ..Purpose::default() },
+            acceptance: None,
+            case: Arc::clone(&self.calls),
+        }
     }
 }
 
@@ -88,7 +95,7 @@ pub(super) async fn run_case(
         },
     };
     // What was answered is in the journal: when the run is taken up again, it is only graded.
-    if cx.cancel.is_cancelled() || cx.refusal.is_noted() {
+    if cx.cancel.is_cancelled() || cx.calls.was_refused() {
         return None;
     }
     match workspace {

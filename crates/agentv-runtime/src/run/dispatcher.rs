@@ -2,7 +2,8 @@
 
 use super::RunSettings;
 use super::limit::{Limit, Stop};
-use super::outputs::{Outputs, Reporter, Told};
+use super::outbox::{Inbox, Post, Told, outbox};
+use super::outputs::{Outputs, Reporter};
 use super::pool::{Pool, Shared};
 use super::tally::Tally;
 use crate::load::SourceError;
@@ -59,18 +60,12 @@ pub struct Run {
     pub processes: Arc<Processes>,
 }
 
-/// How many events may wait for the dispatcher. With few, quick targets fill it at once, and the threads spend their time
-/// waking each other: 64 made a run of mocks no faster on two cores than on one. With many, records wait in memory: 1024 of
-/// them cost 5 MB.
-const INBOX: usize = 256;
-
 /// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs all pools to the end.
 pub async fn run(run: Run) -> Outcome {
-    // Workers to dispatcher. Bounded, so that a slow disk slows the workers instead of filling the memory.
-    let (events, inbox) = mpsc::channel(INBOX);
+    let (outbox, inbox) = outbox();
     // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
     let (lines, log) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
@@ -78,7 +73,7 @@ pub async fn run(run: Run) -> Outcome {
         settings: run.settings,
         cancel: cancel.clone(),
         log: Arc::new(Lines { lines, verbose: run.settings.verbose }),
-        events,
+        outbox,
         rendering: run.outputs.rendering(),
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),
@@ -165,7 +160,7 @@ async fn join(
 /// The dispatcher's own things.
 #[derive(Debug)]
 struct Desk {
-    inbox: mpsc::Receiver<Told>,
+    inbox: Inbox,
     log: mpsc::UnboundedReceiver<RunEvent>,
     /// Stops the run; children are ended gently.
     cancel: CancellationToken,
@@ -179,7 +174,7 @@ struct Desk {
 
 impl Desk {
     async fn serve(mut self) -> Self {
-        let mut told = Vec::with_capacity(INBOX);
+        let mut post = Post::default();
         let mut interrupts = Interrupts::listen();
         let mut ticks = tokio::time::interval(SYNC_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -199,11 +194,12 @@ impl Desk {
                     self.note_error(synced);
                 }
                 () = interrupts.next() => self.stop(),
-                count = self.inbox.recv_many(&mut told, INBOX) => {
-                    if count == 0 {
+                has_post = self.inbox.has_post() => {
+                    if !has_post {
                         break;
                     }
-                    self.take(&mut told);
+                    self.inbox.swap(&mut post);
+                    self.take(&mut post);
                 }
             }
         }
@@ -214,25 +210,32 @@ impl Desk {
     }
 
     /// All that is ready goes out in one write, and only then is it told: what was reported is in the file.
-    fn take(&mut self, told: &mut Vec<Told>) {
-        for rendered in told.iter_mut().filter_map(|told| told.rendered.take()) {
+    fn take(&mut self, post: &mut Post) {
+        let mut bytes = &*post.bytes;
+        for rendered in post.told.iter_mut().filter_map(|told| told.rendered.take()) {
             match rendered {
-                Ok(rendered) if self.error.is_none() => self.outputs.add(&rendered),
-                Ok(_) => {}
+                Ok(rendered) => {
+                    let (its_own, rest) = bytes.split_at(rendered.len());
+                    bytes = rest;
+                    if self.error.is_none() {
+                        self.outputs.add(&rendered, its_own);
+                    }
+                }
                 Err(error) => self.note_error(Err(error)),
             }
         }
         let kept = self.outputs.commit();
         self.note_error(kept);
         if self.error.is_none() {
-            for Told { event, .. } in told.drain(..) {
+            for Told { event, .. } in post.told.drain(..) {
                 self.reporter.event(&event);
                 if let RunEvent::Finished(finished) = event {
                     self.tally.add(*finished);
                 }
             }
         }
-        told.clear();
+        post.told.clear();
+        post.bytes.clear();
         if self.inbox.is_empty() {
             self.reporter.pause();
         }

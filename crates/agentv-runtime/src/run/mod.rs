@@ -8,6 +8,7 @@ mod case;
 mod dispatcher;
 mod lane;
 mod limit;
+mod outbox;
 mod outputs;
 mod plan;
 mod pool;

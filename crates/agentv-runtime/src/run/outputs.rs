@@ -1,10 +1,8 @@
-//! What workers tell, who is shown it, and where records go. The two are told apart, since their failures mean different
-//! things.
+//! Who is shown what happens, and where records go. The two are told apart, since their failures mean different things.
 
 use crate::folder::{Journal, Work};
 use crate::writers::{Render, ResultFile};
 use agentv_core::RunEvent;
-use agentv_core::event::{Finished, Place};
 use agentv_wire::ResultRecord;
 use std::sync::Arc;
 use std::{fmt, io};
@@ -41,11 +39,13 @@ impl Outputs {
     }
 
     /// Takes a record; it waits in memory until [`Outputs::commit`].
-    pub(super) fn add(&mut self, rendered: &Rendered) {
-        self.results.add(&rendered.record);
-        self.entries.extend_from_slice(&rendered.entry);
-        if let (Some(copy), Some(record)) = (&mut self.copy, &rendered.copy) {
-            copy.add(record);
+    pub(super) fn add(&mut self, rendered: &Rendered, bytes: &[u8]) {
+        let (record, rest) = bytes.split_at(rendered.record);
+        let (entry, copied) = rest.split_at(rendered.entry);
+        self.results.add(record);
+        self.entries.extend_from_slice(entry);
+        if let Some(copy) = &mut self.copy {
+            copy.add(copied);
         }
     }
 
@@ -98,50 +98,48 @@ pub(super) struct Rendering {
     journal: Option<Arc<Journal>>,
 }
 
-/// A record as it stands in the results, in the output, and in the journal.
-#[derive(Debug)]
+/// How many bytes a record has in the results, in the journal, and in the output, which follow each other in this order.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Rendered {
-    record: Vec<u8>,
-    copy: Option<Vec<u8>>,
-    entry: Vec<u8>,
+    record: usize,
+    entry: usize,
+    copy: usize,
+}
+
+impl Rendered {
+    pub(super) fn len(self) -> usize {
+        self.record + self.entry + self.copy
+    }
 }
 
 impl Rendering {
-    fn of(&self, record: &ResultRecord, work: Work<'_>) -> io::Result<Rendered> {
-        let bytes = (self.results)(record)?;
-        let entry = self.journal.as_ref().map(|journal| journal.recorded(work, &bytes));
-        Ok(Rendered {
-            entry: entry.transpose()?.unwrap_or_default(),
-            copy: self.copy.map(|render| render(record)).transpose()?,
-            record: bytes,
-        })
-    }
-}
-
-/// Something that a worker tells, with what of it goes into the files.
-#[derive(Debug)]
-pub(super) struct Told {
-    pub event: RunEvent,
-    pub rendered: Option<io::Result<Rendered>>,
-}
-
-impl Told {
-    /// Renders the record and lets go of all that no display needs.
-    pub(super) fn finished(
-        record: ResultRecord,
-        place: Place,
+    /// The bytes take the place of whatever `bytes` holds; there are none where it fails.
+    pub(super) fn render(
+        &self,
+        record: &ResultRecord,
         work: Work<'_>,
-        rendering: &Rendering,
-    ) -> Self {
-        let rendered = rendering.of(&record, work);
-        let finished = Finished::new(place, record);
-        Self { event: RunEvent::Finished(Box::new(finished)), rendered: Some(rendered) }
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<Rendered> {
+        bytes.clear();
+        self.add(record, work, bytes).inspect_err(|_| bytes.clear())
     }
-}
 
-impl From<RunEvent> for Told {
-    fn from(event: RunEvent) -> Self {
-        Self { event, rendered: None }
+    fn add(
+        &self,
+        record: &ResultRecord,
+        work: Work<'_>,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<Rendered> {
+        (self.results)(record, bytes)?;
+        let recorded = bytes.len();
+        if let Some(journal) = &self.journal {
+            journal.recorded(work, bytes)?;
+        }
+        let entered = bytes.len();
+        if let Some(render) = self.copy {
+            render(record, bytes)?;
+        }
+        Ok(Rendered { record: recorded, entry: entered - recorded, copy: bytes.len() - entered })
     }
 }
 

@@ -6,9 +6,11 @@ use super::batch;
 use super::case::{CaseContext, asked, run_case, timestamp};
 use super::lane::{Answers, Earlier, Lane};
 use super::limit::Limit;
-use super::outputs::{Rendering, Told};
+use super::outbox::{Outbox, Told};
+use super::outputs::Rendering;
 use crate::folder::{Journal, Work};
 use crate::load::{Cases, Pulled, SourceError};
+use agentv_core::event::Finished;
 use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, RunEvent, Trial, prompt};
 use agentv_wire::ResultRecord;
@@ -16,7 +18,7 @@ use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -33,7 +35,7 @@ pub(super) struct Shared {
     pub settings: RunSettings,
     pub cancel: CancellationToken,
     pub log: Arc<dyn Log>,
-    pub events: mpsc::Sender<Told>,
+    pub outbox: Outbox,
     /// How a record stands in the files.
     pub rendering: Rendering,
     /// Where answers are kept before they are graded.
@@ -176,6 +178,7 @@ impl Open {
 }
 
 async fn worker(queue: Arc<Queue>, shared: Shared) {
+    let mut bytes = Vec::new();
     while !shared.cancel.is_cancelled() && shared.limit.reached().is_none() {
         let _permit = match &shared.permits {
             Some(permits) => Some(permits.acquire().await),
@@ -186,14 +189,16 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
         let Job { lane, trial, answered, .. } = job;
         let target = Arc::clone(&lane.target.label);
         let started = RunEvent::Started { eval_id: case.id.clone(), target };
-        if shared.events.send(started.into()).await.is_err() {
+        if shared.outbox.tell(Told { event: started, rendered: None }, &[]).await.is_err() {
             return;
         }
         let Some(record) = guarded(&lane, (&case, trial), answered, &shared).await else { return };
         shared.limit.look(&record);
         let work = Work { case: &case, target: &lane.target.name, trial };
-        let finished = Told::finished(record, lane.place(&case), work, &shared.rendering);
-        if shared.events.send(finished).await.is_err() {
+        let rendered = shared.rendering.render(&record, work, &mut bytes);
+        let finished = Finished::new(lane.place(&case), record);
+        let event = RunEvent::Finished(Box::new(finished));
+        if shared.outbox.tell(Told { event, rendered: Some(rendered) }, &bytes).await.is_err() {
             return;
         }
     }
@@ -213,7 +218,7 @@ async fn guarded(
         cancel: &shared.cancel,
         log: &shared.log,
         journal: shared.journal.as_deref(),
-        refusal: Arc::default(),
+        calls: Arc::default(),
     };
     let mut running = std::pin::pin!(run_case(case, answered, &cx));
     let caught = std::future::poll_fn(|task| {

@@ -75,7 +75,7 @@ impl Metered {
         cx: &CallContext,
     ) -> Result<Reservation<'a>, ProviderError> {
         let refuse = |overrun: Overrun| {
-            cx.refusal.note();
+            cx.case.refuse();
             ProviderError::failed(overrun.to_string())
         };
         if let Some(overrun) = self.unknowable() {

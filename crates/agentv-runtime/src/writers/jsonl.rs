@@ -3,14 +3,10 @@
 use agentv_wire::{ResultRecord, number};
 use std::io;
 
-/// Most records of models are not longer than this.
-const USUAL: usize = 1024;
-
-pub(super) fn render(record: &ResultRecord) -> io::Result<Vec<u8>> {
-    let mut line = Vec::with_capacity(USUAL);
-    number::to_writer(&mut line, record)?;
-    line.push(b'\n');
-    Ok(line)
+pub(super) fn render(record: &ResultRecord, bytes: &mut Vec<u8>) -> io::Result<()> {
+    number::to_writer(&mut *bytes, record)?;
+    bytes.push(b'\n');
+    Ok(())
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "other formats can fail")]

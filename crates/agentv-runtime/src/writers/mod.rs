@@ -32,7 +32,7 @@ pub const WRITERS: &[WriterKind] = &[
 pub struct WriterKind {
     pub name: &'static str,
     pub extension: &'static str,
-    /// A record as it stands in the file, with its end.
+    /// Adds a record as it stands in the file, with its end.
     pub render: Render,
     /// The same for a record that is JSON already; keys that AgentV does not know are kept.
     pub copy: fn(&str) -> io::Result<Vec<u8>>,
@@ -41,7 +41,7 @@ pub struct WriterKind {
 }
 
 /// See [`WriterKind::render`].
-pub type Render = fn(&ResultRecord) -> io::Result<Vec<u8>>;
+pub type Render = fn(&ResultRecord, &mut Vec<u8>) -> io::Result<()>;
 
 impl WriterKind {
     pub fn find(name: &str) -> Option<&'static Self> {

@@ -4,9 +4,10 @@ use agentv_wire::{ResultRecord, number};
 use serde_json::Value;
 use std::io;
 
-pub(super) fn render(record: &ResultRecord) -> io::Result<Vec<u8>> {
+pub(super) fn render(record: &ResultRecord, bytes: &mut Vec<u8>) -> io::Result<()> {
     // By way of JSON, so that numbers look the same in both formats.
-    copy(&number::to_string(record)?)
+    bytes.extend(copy(&number::to_string(record)?)?);
+    Ok(())
 }
 
 pub(super) fn copy(json: &str) -> io::Result<Vec<u8>> {

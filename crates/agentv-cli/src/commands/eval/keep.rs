@@ -212,7 +212,9 @@ fn output(
     let mut copy = ResultFile::new(settings.writer, create(&settings.out)?);
     for line in BufReader::new(File::open(results)?).lines() {
         let record: ResultRecord = serde_json::from_str(&line?)?;
-        copy.add(&(settings.writer.render)(&record)?);
+        let mut rendered = Vec::new();
+        (settings.writer.render)(&record, &mut rendered)?;
+        copy.add(&rendered);
         copy.commit()?;
     }
     Ok(Some(copy))
@@ -242,9 +244,19 @@ fn files(plan: &Plan, settings: &EvalSettings, surroundings: &Surroundings) -> V
     all.map(|(path, kind)| RunFile {
         path: surroundings.shown(path),
         kind,
-        sha256: path.is_file().then(|| folder::sha256(path).ok()).flatten().unwrap_or_default(),
+        sha256: path.is_file().then(|| sha256(path, plan)).flatten().unwrap_or_default(),
     })
     .collect()
+}
+
+/// The hash that loading has taken, where it has.
+fn sha256(path: &Path, plan: &Plan) -> Option<String> {
+    let mut suites = plan.pools.iter().flat_map(|pool| &pool.lanes).map(|lane| &lane.suite);
+    let suite = suites.find(|suite| suite.suite.file == path);
+    match suite.and_then(|suite| suite.cases.sha256()) {
+        Some(hash) => Some(folder::hex(&hash)),
+        None => folder::sha256(path).ok(),
+    }
 }
 
 fn targets(plan: &Plan) -> Vec<RunTarget> {

@@ -1,0 +1,203 @@
+//! The first pass over a dataset: notes all that is wrong and counts what is good. Rows are read one after the other and
+//! checked on all cores.
+
+use super::case::{self, Purpose};
+use super::cores::on_each_core;
+use super::scope::Scope;
+use super::source::{CaseSource, Pick, SourceKind};
+use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
+use super::suite;
+use crate::config::Notes;
+use agentv_core::TargetName;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How many bytes of rows are checked at a time.
+const BATCH: usize = 64 * 1024;
+/// How many bytes a dataset has before it is worth another thread.
+const WORTH_IT: u64 = 2 * BATCH as u64;
+
+/// Checks a dataset.
+pub(super) fn check(
+    data: Data,
+    layout: Layout,
+    scope: Scope,
+    notes: &mut Notes,
+) -> io::Result<CaseSource> {
+    let threads = if data.bytes()? < WORTH_IT { 1 } else { usize::MAX };
+    let input = Mutex::new(Input { rows: layout.open(&data, Seen::first())?, batches: 0 });
+    let gathered = Mutex::new(Gathered::new(notes));
+    let work = || check_batches(&input, &layout, &scope, &gathered);
+    let outcomes = on_each_core(threads, work).ok_or_else(|| io::Error::other("a check failed"))?;
+    outcomes.into_iter().collect::<io::Result<()>>()?;
+
+    let Found { ids, picks, by_target, notes: found } =
+        gathered.into_inner().unwrap_or_else(PoisonError::into_inner).found;
+    notes.absorb(found);
+    let rows = input.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
+    let total = rows.passed();
+    let source = StreamSource::new(scope, data, layout, rows.seen().clone());
+    let twins = repeated(ids);
+    if !twins.is_empty() {
+        warn_of_twins(&source, &twins, notes)?;
+    }
+    let kind = SourceKind::Streamed { source: Arc::new(source), picks, only: None };
+    Ok(CaseSource { kind, by_target, total })
+}
+
+/// Where all threads take their rows from.
+struct Input {
+    rows: Rows,
+    /// How many batches were taken.
+    batches: usize,
+}
+
+/// Some rows, copied.
+#[derive(Default)]
+struct Batch {
+    /// Its place among all batches.
+    index: usize,
+    bytes: Vec<u8>,
+    /// Ordinal and line of each row, and where its bytes end.
+    rows: Vec<(usize, usize, usize)>,
+}
+
+impl Input {
+    /// The next rows. `false` if there are none.
+    fn fill(&mut self, batch: &mut Batch) -> io::Result<bool> {
+        batch.index = self.batches;
+        batch.bytes.clear();
+        batch.rows.clear();
+        while batch.bytes.len() < BATCH {
+            let Some(Row { ordinal, number, bytes }) = self.rows.next()? else { break };
+            batch.bytes.extend_from_slice(bytes);
+            batch.rows.push((ordinal, number, batch.bytes.len()));
+        }
+        self.batches += 1;
+        Ok(!batch.rows.is_empty())
+    }
+}
+
+impl Batch {
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        let mut start = 0;
+        self.rows.iter().map(move |&(ordinal, number, end)| {
+            let bytes = &self.bytes[start..end];
+            start = end;
+            Row { ordinal, number, bytes }
+        })
+    }
+}
+
+/// What there is to know of some rows.
+struct Found {
+    notes: Notes,
+    /// Hashes of the ids. Eight bytes a case: a set of texts would hold the whole file.
+    ids: Vec<u64>,
+    /// The lots of the wanted cases, if any are to be drawn.
+    picks: Vec<(Pick, Option<TargetName>)>,
+    by_target: BTreeMap<Option<TargetName>, usize>,
+}
+
+impl Found {
+    fn new(notes: Notes) -> Self {
+        Self { notes, ids: Vec::new(), picks: Vec::new(), by_target: BTreeMap::new() }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.notes.absorb(other.notes);
+        self.ids.extend(other.ids);
+        self.picks.extend(other.picks);
+        for (target, count) in other.by_target {
+            *self.by_target.entry(target).or_default() += count;
+        }
+    }
+}
+
+/// What was found so far, in the order of the file.
+struct Gathered {
+    found: Found,
+    /// How many batches are in it.
+    batches: usize,
+    /// Of batches that were quicker than the one before them.
+    early: BTreeMap<usize, Found>,
+}
+
+impl Gathered {
+    fn new(notes: &Notes) -> Self {
+        Self { found: Found::new(notes.of_same_file()), batches: 0, early: BTreeMap::new() }
+    }
+
+    fn add(&mut self, index: usize, found: Found) {
+        self.early.insert(index, found);
+        while let Some(next) = self.early.remove(&self.batches) {
+            self.found.add(next);
+            self.batches += 1;
+        }
+    }
+}
+
+/// Takes batches and checks them until there are no more.
+fn check_batches(
+    input: &Mutex<Input>,
+    layout: &Layout,
+    scope: &Scope,
+    gathered: &Mutex<Gathered>,
+) -> io::Result<()> {
+    let mut batch = Batch::default();
+    while input.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut batch)? {
+        let found = check_batch(&batch, layout, scope);
+        gathered.lock().unwrap_or_else(PoisonError::into_inner).add(batch.index, found);
+    }
+    Ok(())
+}
+
+fn check_batch(batch: &Batch, layout: &Layout, scope: &Scope) -> Found {
+    let mut found = Found::new(Notes::new(scope.suite.file.as_path()));
+    for row in batch.rows() {
+        let ordinal = row.ordinal;
+        let Some(case) = layout.read(row, scope, Purpose::Check, &mut found.notes) else {
+            continue;
+        };
+        found.ids.push(hash(case.id.as_str()));
+        if scope.selection.draws() {
+            let pick = scope.selection.pick(case.id.as_str(), ordinal);
+            found.picks.push((pick, case.target.clone()));
+        }
+        *found.by_target.entry(case.target).or_default() += 1;
+    }
+    found
+}
+
+fn hash(id: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The hashes that stand more than once.
+fn repeated(mut hashes: Vec<u64>) -> HashSet<u64> {
+    hashes.sort_unstable();
+    hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
+}
+
+/// Names each repeated id where it stands again.
+fn warn_of_twins(source: &StreamSource, twins: &HashSet<u64>, notes: &mut Notes) -> io::Result<()> {
+    let mut first: BTreeMap<String, usize> = BTreeMap::new();
+    let mut rows = source.layout.open(&source.data, Seen::default())?;
+    while let Some(row) = rows.next()? {
+        source.layout.look_at(row, |node, text| {
+            let Some(id) = case::id(node).filter(|id| twins.contains(&hash(id))) else { return };
+            if let Some(earlier) = first.get(id) {
+                let span = node.get("id").map(|id| id.span);
+                suite::warn_of_twin(id, *earlier, span, notes);
+                notes.locate(text, row.number);
+            } else {
+                first.insert(id.to_owned(), row.ordinal + 1);
+            }
+        });
+    }
+    Ok(())
+}
