@@ -1,9 +1,10 @@
 // Whatever a model, a file or a tool is called or says: on the page it is text.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import { cp } from "node:fs/promises";
 import path from "node:path";
-import { launch, open, reportOf, workplace } from "./browser.mjs";
+import { open, reportOf } from "./browser.mjs";
+import { browser, place } from "./stage.mjs";
 
 const PLANTED = [
   "<img src=x onerror=globalThis.planted=1>",
@@ -18,17 +19,6 @@ const PLANTED = [
   "constructor",
   "\u2028</title></style></textarea><b id=planted>\u0000",
 ];
-
-let place;
-let browser;
-before(async () => {
-  place = await workplace();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await place?.remove();
-});
 
 // Every string of a record is planted with the same text.
 function hostile(text, at) {

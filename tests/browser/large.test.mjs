@@ -1,19 +1,9 @@
 // Ten thousand records: only what is in sight is there, and everything is found. How long it takes is for bench.mjs to say.
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
-import { launch, open, workplace } from "./browser.mjs";
+import { test } from "node:test";
+import { open } from "./browser.mjs";
 import { largeReport, timedVisit } from "./large.mjs";
-
-let place;
-let browser;
-before(async () => {
-  place = await workplace();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await place?.remove();
-});
+import { browser, place } from "./stage.mjs";
 
 test("ten thousand records are one table with few elements", async (t) => {
   const url = await largeReport(place, 10000);

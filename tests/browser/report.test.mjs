@@ -2,22 +2,15 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { after, before, describe, test } from "node:test";
-import { launch, open, reportOf, sampleReport, workplace } from "./browser.mjs";
+import { before, describe, test } from "node:test";
+import { open, reportOf, sampleReport } from "./browser.mjs";
+import { browser, place } from "./stage.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let place;
-let browser;
 let url;
-
 before(async () => {
-  place = await workplace();
-  [browser, url] = await Promise.all([launch(), sampleReport(place)]);
-});
-after(async () => {
-  await browser?.close();
-  await place?.remove();
+  url = await sampleReport(place);
 });
 
 const rows = (page) => page.locator(".rows .row");

@@ -59,6 +59,18 @@ pub struct ProviderInfo {
     pub recorded_as: RecordedAs,
 }
 
+impl ProviderInfo {
+    /// Of a model that is sent its prompt and nothing else.
+    pub const fn model(kind: &'static str) -> Self {
+        Self { kind, prompt_mode: PromptMode::Model, recorded_as: RecordedAs::Model }
+    }
+
+    /// Of an agent that can read files.
+    pub const fn agent(kind: &'static str) -> Self {
+        Self { kind, prompt_mode: PromptMode::Agent, recorded_as: RecordedAs::Agent }
+    }
+}
+
 /// How files reach the answerer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptMode {

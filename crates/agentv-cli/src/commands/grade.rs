@@ -5,7 +5,7 @@ use crate::args::{Args, Command, EvalArgs, GradeArgs};
 use crate::settings::{EvalSettings, Surroundings};
 use crate::terminal::{self, Screen};
 use agentv_core::TargetName;
-use agentv_runtime::folder::Runs;
+use agentv_runtime::folder::{RunFiles, Runs};
 use agentv_runtime::results::{Recorded, ResultsError, find_results};
 use agentv_runtime::run::{Plan, regrade};
 use agentv_wire::{Exit, RunFileKind, RunInfo};
@@ -94,7 +94,7 @@ struct Found {
     name: String,
     results: PathBuf,
     /// The folder of the run, if it is one.
-    folder: Option<PathBuf>,
+    folder: Option<RunFiles>,
     info: Option<RunInfo>,
 }
 
@@ -129,12 +129,9 @@ fn find(name: &Path, surroundings: &Surroundings) -> Result<Found, Refusal> {
         _ => name.to_owned(),
     };
     let results = find_results(&name, &surroundings.bases()).map_err(|error| unreadable(&error))?;
-    let folder = results.parent().filter(|dir| dir.join("run.json").is_file()).map(Path::to_owned);
-    let folder = folder.or_else(|| folder_of(&results, &runs));
-    let info = folder.as_ref().and_then(|folder| {
-        serde_json::from_slice(&std::fs::read(folder.join("run.json")).ok()?).ok()
-    });
-    let name = match folder.as_ref().and_then(|folder| folder.file_name()) {
+    let folder = RunFiles::beside(&results).or_else(|| folder_of(&results, &runs));
+    let info = folder.as_ref().and_then(|folder| folder.info().ok());
+    let name = match folder.as_ref().and_then(|folder| folder.dir.file_name()) {
         Some(run) => run.to_string_lossy().into_owned(),
         None => surroundings.shown(&results),
     };
@@ -143,16 +140,16 @@ fn find(name: &Path, surroundings: &Surroundings) -> Result<Found, Refusal> {
 
 /// The folder of the run whose output this is: another name of the results in it.
 #[cfg(unix)]
-fn folder_of(results: &Path, runs: &Runs) -> Option<PathBuf> {
+fn folder_of(results: &Path, runs: &Runs) -> Option<RunFiles> {
     use std::os::unix::fs::MetadataExt as _;
     let same = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let wanted = same(results)?;
-    let folders = runs.list().into_iter().map(|info| runs.dir().join(info.run));
-    folders.into_iter().find(|folder| same(&folder.join("results.jsonl")) == Some(wanted))
+    let mut folders = runs.list().into_iter().map(|info| runs.files(&info.run));
+    folders.find(|folder| same(&folder.results()) == Some(wanted))
 }
 
 #[cfg(not(unix))]
-fn folder_of(_results: &Path, _runs: &Runs) -> Option<PathBuf> {
+fn folder_of(_results: &Path, _runs: &Runs) -> Option<RunFiles> {
     None
 }
 

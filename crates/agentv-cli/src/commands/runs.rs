@@ -59,7 +59,7 @@ fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
             screen.line(number::to_string_pretty(&value).unwrap_or_default());
         }
         TableFormat::Table => {
-            let folder = runs.dir().join(&found.0.run);
+            let folder = runs.files(&found.0.run).dir;
             show_run(&found, &folder.display().to_string(), &mut screen);
         }
     }

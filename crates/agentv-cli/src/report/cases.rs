@@ -3,7 +3,7 @@
 use super::record::Record;
 use super::source::Knowledge;
 use agentv_core::EvalCase;
-use agentv_runtime::folder::RecordedCase;
+use agentv_runtime::folder::Known;
 use agentv_runtime::load::{Loader, case_lines};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -71,30 +71,26 @@ impl CaseBook {
         }
     }
 
-    pub(super) fn place(&self, record: &Record, known: Option<&RecordedCase>) -> Option<Place> {
+    pub(super) fn place(&self, record: &Record, known: Option<&Known>) -> Option<Place> {
         if let Some((file, ordinal)) = self.find(record, known) {
             let file = &self.files[file];
             return Some(Place { file: file.path.clone(), line: file.lines.get(ordinal).copied() });
         }
         // The file was edited since: its name is still right.
-        let file = self.working_dir.join(&known?.file);
+        let file = self.working_dir.join(&known?.slot.file);
         Some(Place { file, line: None })
     }
 
-    pub(super) fn expected(
-        &self,
-        record: &Record,
-        known: Option<&RecordedCase>,
-    ) -> Option<&Expected> {
+    pub(super) fn expected(&self, record: &Record, known: Option<&Known>) -> Option<&Expected> {
         let (file, ordinal) = self.find(record, known)?;
         self.files[file].expected.get(&ordinal)
     }
 
-    fn find(&self, record: &Record, known: Option<&RecordedCase>) -> Option<(usize, usize)> {
+    fn find(&self, record: &Record, known: Option<&Known>) -> Option<(usize, usize)> {
         let Some(known) = known else { return *self.by_id.get(&record.eval_id)? };
-        let path = self.working_dir.join(&known.file);
+        let path = self.working_dir.join(&known.slot.file);
         let file = self.files.iter().position(|file| file.path == path)?;
-        Some((file, known.ordinal))
+        Some((file, known.version.ordinal))
     }
 }
 

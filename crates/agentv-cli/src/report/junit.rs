@@ -29,10 +29,6 @@ struct Junit {
 }
 
 impl Format for Junit {
-    fn begin(&mut self, _head: &Head<'_>, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
     fn entry(&mut self, entry: &Entry<'_>, _out: &mut dyn Write) -> io::Result<()> {
         let record = entry.record;
         let mut test = TestCase::new(record.label(), status(record));

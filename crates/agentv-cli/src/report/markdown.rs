@@ -25,10 +25,6 @@ pub(super) struct Markdown {
 }
 
 impl Format for Markdown {
-    fn begin(&mut self, _head: &Head<'_>, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-
     fn entry(&mut self, entry: &Entry<'_>, _out: &mut dyn Write) -> io::Result<()> {
         self.note(entry);
         Ok(())

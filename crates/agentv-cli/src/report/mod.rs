@@ -47,7 +47,10 @@ pub(crate) const FORMATS: [FormatKind; 5] =
 /// Turns records into text. Whatever must stand before them is written by `begin`, what can only be known after them by
 /// `end`.
 trait Format {
-    fn begin(&mut self, head: &Head<'_>, out: &mut dyn Write) -> io::Result<()>;
+    fn begin(&mut self, _head: &Head<'_>, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
     fn entry(&mut self, entry: &Entry<'_>, out: &mut dyn Write) -> io::Result<()>;
     fn end(
         &mut self,

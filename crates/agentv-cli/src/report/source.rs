@@ -4,7 +4,7 @@ use super::cases::{CaseBook, Expected, Place};
 use super::record::Record;
 use crate::settings::Surroundings;
 use agentv_core::Response;
-use agentv_runtime::folder::{Answers, RecordedCase, Runs};
+use agentv_runtime::folder::{Index, Known, PastAnswer, RunFiles, Runs};
 use agentv_runtime::process::Processes;
 use agentv_runtime::results::{Reader, ResultsError, find_results};
 use agentv_wire::{RunFileKind, RunInfo};
@@ -29,7 +29,7 @@ pub(crate) struct Source {
     pub shown: String,
     pub info: Option<RunInfo>,
     /// The run's folder, if there is one.
-    pub folder: Option<PathBuf>,
+    pub folder: Option<RunFiles>,
     /// The eval files as they are now, if that is what the run saw.
     evals: Vec<PathBuf>,
     working_dir: PathBuf,
@@ -60,12 +60,9 @@ impl Source {
 
     /// A file of results; where it lies in a run folder, all that is in there is used.
     pub(crate) fn of_file(path: PathBuf, surroundings: &Surroundings) -> Self {
-        let folder = path.parent().filter(|folder| folder.join("run.json").is_file());
-        let info: Option<RunInfo> = folder.and_then(|folder| {
-            let text = std::fs::read(folder.join("run.json")).ok()?;
-            serde_json::from_slice(&text).ok()
-        });
-        let folder = info.as_ref().and(folder).map(Path::to_owned);
+        let folder = RunFiles::beside(&path);
+        let info = folder.as_ref().and_then(|folder| folder.info().ok());
+        let folder = info.as_ref().and(folder);
         let evals = info.as_ref().map(unchanged_evals).unwrap_or_default();
         Self {
             shown: surroundings.shown(&path),
@@ -94,7 +91,7 @@ impl Source {
     /// Where a report goes that nobody gave a name.
     pub(crate) fn default_html(&self) -> PathBuf {
         match &self.folder {
-            Some(folder) => folder.join("report.html"),
+            Some(folder) => folder.dir.join("report.html"),
             None => self.path.with_extension("html"),
         }
     }
@@ -107,13 +104,13 @@ impl Source {
     pub(super) fn entries(&self, knowledge: Knowledge) -> Result<Entries, ResultsError> {
         let unreadable = |source| ResultsError::Unreadable { path: self.shown.clone(), source };
         let reader = Reader::open(&self.path, &self.shown)?;
-        let answers = match &self.folder {
-            Some(folder) if knowledge > Knowledge::Record => Answers::read(folder),
-            _ => Ok(Answers::default()),
-        };
+        let wanted = self.folder.as_ref().filter(|_| knowledge > Knowledge::Record);
+        let journal = wanted.map(RunFiles::journal);
+        let known = journal.as_deref().map(Index::read).transpose().map_err(unreadable)?;
         Ok(Entries {
             reader,
-            answers: answers.map_err(unreadable)?,
+            journal: journal.unwrap_or_default(),
+            known: known.unwrap_or_default(),
             cases: self.cases(knowledge),
             repo_root: self.repo_root.clone(),
             record: None,
@@ -148,7 +145,9 @@ fn unchanged_evals(info: &RunInfo) -> Vec<PathBuf> {
 #[derive(Debug)]
 pub(super) struct Entries {
     reader: Reader,
-    answers: Answers,
+    journal: PathBuf,
+    /// What the journal knows.
+    known: Index,
     cases: CaseBook,
     repo_root: PathBuf,
     record: Option<Record>,
@@ -163,8 +162,9 @@ pub(super) struct Entry<'a> {
     pub record: &'a Record,
     /// The record as it stands in the results.
     pub json: &'a str,
-    recorded: Option<&'a RecordedCase>,
-    answers: &'a Answers,
+    case: Option<&'a Known>,
+    answer: Option<&'a PastAnswer>,
+    journal: &'a Path,
     cases: &'a CaseBook,
     repo_root: &'a Path,
 }
@@ -176,13 +176,14 @@ impl Entries {
         let index = self.index;
         self.index += 1;
         let json = self.reader.json();
-        let line = format!("{json}\n");
+        let case = self.known.case_of(format!("{json}\n").as_bytes());
         Ok(Some(Entry {
             index,
             record,
             json,
-            recorded: self.answers.case_of(line.as_bytes()),
-            answers: &self.answers,
+            case,
+            answer: case.and_then(|case| self.known.answer_to(case)),
+            journal: &self.journal,
             cases: &self.cases,
             repo_root: &self.repo_root,
         }))
@@ -196,7 +197,7 @@ impl Entries {
 impl Entry<'_> {
     /// Where the case stands. The file is named from the repository's root, as GitHub does.
     pub(super) fn place(&self) -> Option<Place> {
-        let mut place = self.cases.place(self.record, self.recorded)?;
+        let mut place = self.cases.place(self.record, self.case)?;
         if let Ok(inside) = place.file.strip_prefix(self.repo_root) {
             place.file = inside.to_owned();
         }
@@ -204,11 +205,11 @@ impl Entry<'_> {
     }
 
     pub(super) fn expected(&self) -> Option<&Expected> {
-        self.cases.expected(self.record, self.recorded)
+        self.cases.expected(self.record, self.case)
     }
 
     /// What the target answered, with all its steps. A journal that cannot be read is one that says nothing.
     pub(super) fn answer(&self) -> Option<Response> {
-        self.answers.answer(self.recorded?).ok().flatten()
+        Some(self.answer?.read(self.journal).ok()??.response)
     }
 }

@@ -1,6 +1,6 @@
 //! The order of effects: what is in the file when the run is told of, interrupted, cut off or killed.
 
-use crate::{context, mocked};
+use crate::{context, mocked, waiting};
 use agentv_test_support::{Meeting, Running, TestContext, cases, cli_target, is_alive, targets};
 use std::{fs, process};
 
@@ -93,11 +93,8 @@ fn a_run_that_is_killed_leaves_whole_lines() {
 
 #[test]
 fn what_is_told_is_in_the_file() {
-    let cx = mocked(&[]);
-    let mut meeting = cx.meeting("meeting");
-    let command = format!("{}; echo ok", meeting.attend("{EVAL_ID}"));
-    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
-    cx.write("suite.yaml", &cases(&["a", "b"]));
+    let cx = mocked(&["a", "b"]);
+    let mut meeting = waiting(&cx, "{EVAL_ID}");
     let mut running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
     assert_eq!(meeting.next(), "a");
     // The file is there from the start, and empty.

@@ -42,7 +42,7 @@ mod validate;
 mod vscode;
 mod workspace;
 
-use agentv_test_support::{Ran, TestContext, cases, mock_target, targets};
+use agentv_test_support::{Meeting, Ran, TestContext, cases, cli_target, mock_target, targets};
 
 /// An empty repository with the program that this build made.
 #[track_caller]
@@ -57,6 +57,15 @@ fn mocked(ids: &[&str]) -> TestContext {
     cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
     cx.write("suite.yaml", &cases(ids));
     cx
+}
+
+/// Makes `default` a target that says `ok` once it is let go. It comes to the meeting under this name.
+#[track_caller]
+fn waiting(cx: &TestContext, name: &str) -> Meeting {
+    let meeting = cx.meeting("meeting");
+    let command = format!("{}; echo ok", meeting.attend(name));
+    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
+    meeting
 }
 
 /// Runs `agentv eval suite.yaml --out out.jsonl` and more.

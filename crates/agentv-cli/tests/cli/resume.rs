@@ -1,7 +1,7 @@
 //! Runs that end early, and what becomes of them when they are taken up again.
 
 use crate::runs::{folder, folders, info};
-use crate::{context, eval, mocked};
+use crate::{context, eval, mocked, waiting};
 use agentv_test_support::{
     Ran, TestContext, cases, cli_target, is_alive, mock_target, suite, targets,
 };
@@ -23,28 +23,35 @@ while [ "$(cat /proc/$pid/comm)" != agentv ]; do pid=$(cut -d' ' -f4 /proc/$pid/
 echo '{"score": 1}'
 "#;
 
+/// What a target that counts its calls wrote down, sorted.
 #[track_caller]
-fn calls(cx: &TestContext) -> Vec<String> {
+pub(crate) fn calls(cx: &TestContext) -> Vec<String> {
     let mut calls: Vec<String> = cx.read("calls").lines().map(str::to_owned).collect();
     calls.sort();
     calls
 }
 
+/// Runs `agentv eval --resume` and more.
 #[track_caller]
-fn resume(cx: &TestContext, more: &[&str]) -> Ran {
+pub(crate) fn resume(cx: &TestContext, more: &[&str]) -> Ran {
     cx.agentv(["eval", "--resume"].iter().chain(more)).run()
 }
 
-/// The ids of all records in `out.jsonl`, sorted. Every line must be whole.
+/// The ids of all records in `out.jsonl`.
 #[track_caller]
 fn recorded(cx: &TestContext) -> Vec<String> {
+    recorded_as(cx, |record| record["eval_id"].as_str().unwrap().to_owned())
+}
+
+/// The names of all records in `out.jsonl`, sorted. Every line must be whole.
+#[track_caller]
+pub(crate) fn recorded_as(cx: &TestContext, name: impl Fn(Value) -> String) -> Vec<String> {
     let text = cx.read("out.jsonl");
     assert!(text.is_empty() || text.ends_with('\n'), "torn: {text}");
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut ids: Vec<String> =
-        records.map(|record| record["eval_id"].as_str().unwrap().to_owned()).collect();
-    ids.sort();
-    ids
+    let mut names: Vec<String> = records.map(name).collect();
+    names.sort();
+    names
 }
 
 /// A run of `a`, `b` and `c` with one worker that is ended by a signal while `b` is under way.
@@ -263,9 +270,7 @@ fn a_finished_run_has_nothing_left() {
 #[test]
 fn only_one_process_works_on_a_run() {
     let cx = mocked(&["a", "b"]);
-    let mut meeting = cx.meeting("meeting");
-    let command = format!("{}; echo ok", meeting.attend("{EVAL_ID}"));
-    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
+    let mut meeting = waiting(&cx, "{EVAL_ID}");
     let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
     meeting.next();
     resume(&cx, &[]).code(2).stderr_has("is in use by process");

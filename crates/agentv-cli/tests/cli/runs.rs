@@ -1,7 +1,7 @@
 //! Run folders: what is in them, and `agentv runs`.
 
-use crate::{context, eval, mocked};
-use agentv_test_support::{TestContext, cases, cli_target, mock_target, openai_target, targets};
+use crate::{context, eval, mocked, waiting};
+use agentv_test_support::{TestContext, cases, mock_target, openai_target, targets};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -196,9 +196,7 @@ fn nothing_outside_of_the_folder_is_removed() {
 #[test]
 fn a_run_under_way_is_shown_and_not_removed() {
     let cx = mocked(&["a", "b"]);
-    let mut meeting = cx.meeting("meeting");
-    let command = format!("{}; echo ok", meeting.attend("{EVAL_ID}"));
-    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
+    let mut meeting = waiting(&cx, "{EVAL_ID}");
     let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
     meeting.next();
     meeting.let_go(1);

@@ -1,10 +1,10 @@
 //! Cases that are asked several times: each trial on its own, and what all of them come to.
 
+use crate::resume::{calls, recorded_as, resume};
 use crate::runs::{folder, folders, info};
-use crate::{context, eval, mocked};
+use crate::{context, eval, mocked, waiting};
 use agentv_test_support::{
-    FakeLlm, FakeReply, Ran, TestContext, cases, cli_target, mock_target, openai_target, suite,
-    targets,
+    FakeLlm, FakeReply, TestContext, cases, cli_target, mock_target, openai_target, suite, targets,
 };
 use serde_json::{Value, json};
 use std::fs;
@@ -19,29 +19,10 @@ fn moody(responses: &[&str]) -> String {
     format!("  - name: default\n    provider: mock\n    responses: {}\n", json!(responses))
 }
 
-#[track_caller]
-fn calls(cx: &TestContext) -> Vec<String> {
-    let mut calls: Vec<String> = cx.read("calls").lines().map(str::to_owned).collect();
-    calls.sort();
-    calls
-}
-
-/// The records in `out.jsonl` as `id trial`, sorted. Every line must be whole.
+/// The records in `out.jsonl` as `id trial`.
 #[track_caller]
 fn recorded(cx: &TestContext) -> Vec<String> {
-    let text = cx.read("out.jsonl");
-    assert!(text.is_empty() || text.ends_with('\n'), "torn: {text}");
-    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let name =
-        |record: Value| format!("{} {}", record["eval_id"].as_str().unwrap(), record["trial"]);
-    let mut names: Vec<String> = records.map(name).collect();
-    names.sort();
-    names
-}
-
-#[track_caller]
-fn resume(cx: &TestContext, more: &[&str]) -> Ran {
-    cx.agentv(["eval", "--resume"].iter().chain(more)).run()
+    recorded_as(cx, |record| format!("{} {}", record["eval_id"].as_str().unwrap(), record["trial"]))
 }
 
 /// What `agentv runs show` says of the newest run.
@@ -252,9 +233,7 @@ fn flaky_cases_are_named_worst_first_and_not_without_end() {
 #[test]
 fn trials_of_one_case_run_at_the_same_time() {
     let cx = mocked(&["a"]);
-    let mut meeting = cx.meeting("meeting");
-    let command = format!("{}; echo ok", meeting.attend("{TRIAL}"));
-    cx.write("targets.yaml", &targets(&[cli_target("default", &command)]));
+    let mut meeting = waiting(&cx, "{TRIAL}");
     let args = ["eval", "suite.yaml", "--out", "out.jsonl", "--trials", "3", "--workers", "3"];
     let running = cx.agentv(args).start();
     let mut there = [meeting.next(), meeting.next(), meeting.next()];

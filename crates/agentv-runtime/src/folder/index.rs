@@ -1,18 +1,19 @@
-//! What a journal knows, by case. Answers stay in the file until somebody wants them.
+//! What a journal knows, by record and by case. Answers stay in the file until somebody wants them.
 
-use super::journal::{Answered, Case, Entry, KeptAnswer};
+use super::journal::{Answered, Case, Entry, KeptAnswer, Sum};
+use super::lines::{LinePlace, lines};
 use agentv_wire::RunSpend;
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-/// A journal, read once.
+/// A journal, read once. For those who take a run up again, grade it anew or only look at it, while it may still go on.
 #[derive(Debug, Default)]
 pub struct Index {
     /// Of which case each record is, by the checksum of its line.
-    pub recorded: HashMap<String, Known>,
+    recorded: HashMap<String, Known>,
     pub answers: HashMap<Slot, Vec<PastAnswer>>,
     /// What the calls used.
     pub spent: RunSpend,
@@ -22,29 +23,36 @@ pub struct Index {
 #[derive(Debug, Clone)]
 pub struct Known {
     pub slot: Slot,
-    pub fingerprint: String,
-    pub ordinal: usize,
-    /// What was asked, in short; `None` in journals of before.
-    pub asked: Option<String>,
+    pub version: Version,
 }
 
 /// A case by what it is called, wherever in the file it stands now.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slot {
+    /// From the directory where the run was started, if it lies below that.
     pub file: String,
     pub eval_id: String,
     pub target: String,
     pub trial: u32,
 }
 
+/// What a case was at the time, and where.
+#[derive(Debug, Clone)]
+pub struct Version {
+    pub fingerprint: String,
+    /// The place in the file, from 0.
+    pub ordinal: usize,
+    /// What was asked, in short; `None` in journals of before.
+    pub asked: Option<String>,
+}
+
 /// Where in a journal an answer is.
 #[derive(Debug, Clone)]
 pub struct PastAnswer {
-    pub case: Known,
+    pub version: Version,
     /// Whether it was worked out in a directory that is gone.
     pub workspace: bool,
-    at: u64,
-    bytes: usize,
+    place: LinePlace,
 }
 
 impl Case<'_> {
@@ -57,31 +65,30 @@ impl Case<'_> {
         }
     }
 
-    fn known(&self) -> Known {
-        Known {
-            slot: self.slot(),
+    fn version(&self) -> Version {
+        Version {
             fingerprint: self.fingerprint.clone().into_owned(),
             ordinal: self.ordinal,
-            asked: self.asked.clone().map(std::borrow::Cow::into_owned),
+            asked: self.asked.clone().map(Cow::into_owned),
         }
     }
 }
 
 impl Index {
-    /// Reads a journal. A line that cannot be read is passed over: its case is asked again.
+    /// Reads a journal; without one, nothing is known. A line that cannot be read is passed over: its case is asked again.
     pub fn read(journal: &Path) -> io::Result<Self> {
         let mut index = Self::default();
-        let mut at = 0;
-        lines(journal, |line| {
-            let (start, bytes) = (at, line.len());
-            at += bytes as u64;
+        lines(journal, |line, place| {
             match serde_json::from_slice(line) {
                 Ok(Entry::Answered(Answered { case, workspace, .. })) => {
-                    let answer = PastAnswer { case: case.known(), workspace, at: start, bytes };
-                    index.answers.entry(case.slot()).or_default().push(answer);
+                    let answer = PastAnswer { version: case.version(), workspace, place };
+                    // There is seldom more than one, and a list of its own accord makes room for four.
+                    let answers = index.answers.entry(case.slot());
+                    answers.or_insert_with(|| Vec::with_capacity(1)).push(answer);
                 }
                 Ok(Entry::Recorded(entry)) => {
-                    index.recorded.insert(entry.sum.into_owned(), entry.case.known());
+                    let known = Known { slot: entry.case.slot(), version: entry.case.version() };
+                    index.recorded.insert(entry.sum.into_owned(), known);
                 }
                 Ok(Entry::Spent(more)) => index.spent.add(&more),
                 Err(_) => {}
@@ -90,15 +97,28 @@ impl Index {
         })?;
         Ok(index)
     }
+
+    /// The case of a record, by its whole line in the results.
+    pub fn case_of(&self, line: &[u8]) -> Option<&Known> {
+        self.recorded.get(&Sum::of(line).to_string())
+    }
+
+    /// What the target answered, if it was kept; of several attempts the last.
+    pub fn answer_to(&self, Known { slot, version }: &Known) -> Option<&PastAnswer> {
+        self.answers.get(slot)?.iter().rfind(|answer| answer.version.is_same_as(version))
+    }
+}
+
+impl Version {
+    fn is_same_as(&self, other: &Self) -> bool {
+        (self.ordinal, &self.fingerprint) == (other.ordinal, &other.fingerprint)
+    }
 }
 
 impl PastAnswer {
     /// Reads the answer from its journal; `None` if it is none any more.
     pub fn read(&self, journal: &Path) -> io::Result<Option<KeptAnswer>> {
-        let mut file = File::open(journal)?;
-        file.seek(SeekFrom::Start(self.at))?;
-        let mut line = vec![0; self.bytes];
-        file.read_exact(&mut line)?;
+        let line = self.place.read(journal)?;
         let Ok(Entry::Answered(Answered { attempt, wall_ms, response, .. })) =
             serde_json::from_slice(&line)
         else {
@@ -110,27 +130,36 @@ impl PastAnswer {
     }
 }
 
-/// Shows every whole line, with its end. Returns whether something was left that is no line. A file that is not there has
-/// none.
-pub(super) fn lines(
-    path: &Path,
-    mut each: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<bool> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let mut reader = BufReader::with_capacity(64 * 1024, file);
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', &mut line)? == 0 {
-            return Ok(false);
-        }
-        if !line.ends_with(b"\n") {
-            return Ok(true);
-        }
-        each(&line)?;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_leads_to_its_case_and_to_its_last_answer() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = dir.path().join("journal");
+        let case = r#"{"file":"a.yaml","eval_id":"x","ordinal":3,"target":"t","fingerprint":"f"}"#;
+        let sum = Sum::of(b"{}\n");
+        let answer = |text: &str| {
+            format!(
+                r#"{{"answered":{{"case":{case},"attempt":0,"wall_ms":1,"response":{{"text":"{text}"}}}}}}"#
+            )
+        };
+        let recorded = format!(r#"{{"recorded":{{"case":{case},"sum":"{sum}"}}}}"#);
+        let written = [&answer("one"), &answer("two"), &recorded, "{\"torn"].map(str::to_owned);
+        std::fs::write(&journal, written.join("\n")).unwrap();
+        let index = Index::read(&journal).unwrap();
+        let known = index.case_of(b"{}\n").unwrap();
+        assert_eq!((known.slot.file.as_str(), known.version.ordinal), ("a.yaml", 3));
+        let answer = index.answer_to(known).unwrap().read(&journal).unwrap().unwrap();
+        assert_eq!(answer.response.text.as_deref(), Some("two"));
+        assert!(index.case_of(b"{ }\n").is_none());
+    }
+
+    #[test]
+    fn without_a_journal_nothing_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let index = Index::read(&dir.path().join("journal")).unwrap();
+        assert!(index.case_of(b"{}\n").is_none());
     }
 }

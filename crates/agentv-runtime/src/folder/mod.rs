@@ -9,22 +9,24 @@
 //! logs/           for what programs have to say
 //! ```
 
-mod answers;
 mod asked;
 mod facts;
+mod files;
 mod index;
 mod journal;
+mod lines;
 mod link;
 mod lock;
 mod past;
 mod runs;
 mod trials;
 
-pub use answers::{Answers, RecordedCase};
 pub use asked::asked;
 pub use facts::{git_head, host, sha256};
-pub use index::{Index, Known, PastAnswer, Slot};
+pub use files::{RESULTS, RunFiles};
+pub use index::{Index, Known, PastAnswer, Slot, Version};
 pub use journal::{Journal, KeptAnswer, Sum, Work, hex};
+pub use lines::LinePlace;
 pub use link::{Link, link};
 pub use past::{Claim, Fate, Past, Rewritten};
 pub use runs::{FolderError, RunFolder, Runs, State};

@@ -1,8 +1,9 @@
 //! What a run that ended early, or a complete one, has left: records and answers by their cases.
 
 use super::RunFolder;
-use super::index::{Index, Known, PastAnswer, Slot, lines};
-use super::journal::{Case, KeptAnswer, Sum, Work};
+use super::index::{Index, PastAnswer, Slot};
+use super::journal::{Case, KeptAnswer, Work};
+use super::lines::lines;
 use agentv_core::event::Place;
 use agentv_wire::{ResultRecord, RunSpend};
 use serde::Deserialize;
@@ -89,29 +90,32 @@ struct Glance {
 impl Past {
     /// Reads what a run has left. Files are named from `root`.
     pub fn read(folder: &RunFolder, root: &Path) -> io::Result<Self> {
-        let Index { recorded, answers, spent } = Index::read(&folder.journal())?;
+        let journal = folder.files.journal();
+        let index = Index::read(&journal)?;
         let mut past = Self {
             root: root.to_owned(),
-            journal: folder.journal(),
+            journal,
             records: Vec::new(),
             unclaimed: HashMap::new(),
-            answers,
+            answers: HashMap::new(),
             open: HashSet::new(),
             torn: false,
             lost_workspaces: 0,
-            spent,
+            spent: index.spent,
         };
-        past.read_results(&folder.results(), &recorded)?;
+        past.read_results(&folder.files.results(), &index)?;
+        past.answers = index.answers;
         Ok(past)
     }
 
-    fn read_results(&mut self, path: &Path, recorded: &HashMap<String, Known>) -> io::Result<()> {
+    fn read_results(&mut self, path: &Path, index: &Index) -> io::Result<()> {
         let (records, unclaimed) = (&mut self.records, &mut self.unclaimed);
-        self.torn = lines(path, |line| {
-            let known = recorded.get(&Sum::of(line).to_string());
+        self.torn = lines(path, |line, place| {
+            let known = index.case_of(line);
             let glance = serde_json::from_slice::<Glance>(line).ok();
             let (slot, fingerprint, ordinal) = known.map_or_else(Default::default, |known| {
-                (Some(known.slot.clone()), known.fingerprint.clone(), known.ordinal)
+                let version = &known.version;
+                (Some(known.slot.clone()), version.fingerprint.clone(), version.ordinal)
             });
             if let Some(slot) = &slot {
                 unclaimed.entry(slot.clone()).or_default().push(records.len());
@@ -122,7 +126,7 @@ impl Past {
                 slot,
                 fingerprint,
                 ordinal,
-                bytes: line.len() as u64,
+                bytes: place.bytes as u64,
                 fate: Fate::Unclaimed,
             });
             Ok(())
@@ -179,17 +183,18 @@ impl Past {
 
     fn take_answers(&mut self, slot: &Slot, case: &Case<'_>) -> Vec<PastAnswer> {
         let Some(answers) = self.answers.get_mut(slot) else { return Vec::new() };
-        let same = |answer: &PastAnswer| answer.case.fingerprint == case.fingerprint;
-        let here = answers.iter().any(|answer| same(answer) && answer.case.ordinal == case.ordinal);
+        let same = |answer: &PastAnswer| answer.version.fingerprint == case.fingerprint;
+        let here =
+            answers.iter().any(|answer| same(answer) && answer.version.ordinal == case.ordinal);
         let ordinal = if here {
             case.ordinal
         } else {
             let Some(moved) = answers.iter().rfind(|answer| same(answer)) else {
                 return Vec::new();
             };
-            moved.case.ordinal
+            moved.version.ordinal
         };
-        answers.extract_if(.., |answer| same(answer) && answer.case.ordinal == ordinal).collect()
+        answers.extract_if(.., |answer| same(answer) && answer.version.ordinal == ordinal).collect()
     }
 
     /// Leaves in the results what was claimed, in its old order, and shows each record that stays. What is taken out goes
@@ -200,14 +205,14 @@ impl Past {
         mut stays: impl FnMut(ResultRecord, &Place),
     ) -> io::Result<Rewritten> {
         let mut done = Rewritten { torn: self.torn, ..Rewritten::default() };
-        let path = folder.results();
+        let path = folder.files.results();
         let all_stay = self.records.iter().all(|record| matches!(record.fate, Fate::Kept(_)));
-        let draft = folder.dir.join("results.jsonl.new");
+        let draft = folder.files.results_draft();
         let mut new = if all_stay { None } else { Some(BufWriter::new(File::create(&draft)?)) };
         let mut removed = None;
         let mut whole = 0;
         let mut records = self.records.iter();
-        lines(&path, |line| {
+        lines(&path, |line, _| {
             let Some(record) = records.next() else { return Ok(()) };
             if let Fate::Kept(place) = &record.fate {
                 done.kept += 1;
@@ -217,7 +222,8 @@ impl Past {
             }
             done.count(record, &self.open);
             if removed.is_none() {
-                removed = Some(File::options().append(true).create(true).open(folder.removed())?);
+                removed =
+                    Some(File::options().append(true).create(true).open(folder.files.removed())?);
             }
             removed.as_mut().map_or(Ok(()), |removed| removed.write_all(line))
         })?;

@@ -1,8 +1,9 @@
 //! The folders of all runs that were started in one directory.
 
+use super::files::RunFiles;
 use super::lock::{Asked, Lock};
 use super::trials::{Name, RecordedTrials, Seen};
-use agentv_wire::{Ending, RunInfo, RunTotals, Status, number};
+use agentv_wire::{Ending, RunInfo, RunTotals, Status};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::fs::File;
@@ -19,7 +20,7 @@ pub struct Runs {
 #[derive(Debug)]
 pub struct RunFolder {
     pub id: String,
-    pub dir: PathBuf,
+    pub files: RunFiles,
     _lock: Lock,
 }
 
@@ -90,10 +91,6 @@ impl Glance {
     }
 }
 
-const RESULTS: &str = "results.jsonl";
-const INFO: &str = "run.json";
-const LOCK: &str = "lock";
-
 impl Runs {
     /// The runs that were started in this directory.
     pub fn of(working_dir: &Path) -> Self {
@@ -106,16 +103,15 @@ impl Runs {
 
     /// A folder for a new run.
     pub fn create(&self, id: &str) -> Result<RunFolder, FolderError> {
-        let dir = self.dir.join(id);
-        let failed = |source| FolderError::Io { path: dir.clone(), source };
-        std::fs::create_dir_all(dir.join("logs")).map_err(failed)?;
-        RunFolder::lock(id, dir)
+        let files = self.files(id);
+        let failed = |source| FolderError::Io { path: files.dir.clone(), source };
+        std::fs::create_dir_all(files.logs()).map_err(failed)?;
+        RunFolder::lock(id, files)
     }
 
     /// The folder of a run that is there.
     pub fn open(&self, id: &str) -> Result<RunFolder, FolderError> {
-        let dir = self.checked(id)?;
-        RunFolder::lock(id, dir)
+        RunFolder::lock(id, self.checked(id)?)
     }
 
     /// What is known of each run, the newest first. What is no run folder is passed over.
@@ -129,16 +125,16 @@ impl Runs {
 
     /// What is known of a run.
     pub fn info(&self, id: &str) -> Result<RunInfo, FolderError> {
-        let path = self.checked(id)?.join(INFO);
-        let read = std::fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
-        let mut info: RunInfo = read.map_err(|source| FolderError::Io { path, source })?;
+        let files = self.checked(id)?;
+        let failed = |source| FolderError::Io { path: files.info_path(), source };
+        let mut info = files.info().map_err(failed)?;
         // The folder's name is what it is called by.
         id.clone_into(&mut info.run);
         Ok(info)
     }
 
     pub fn state(&self, info: &RunInfo) -> State {
-        if Lock::is_held(&self.dir.join(&info.run).join(LOCK)) {
+        if Lock::is_held(&self.files(&info.run).lock()) {
             return State::Running;
         }
         info.ending.map_or(State::Killed, State::Ended)
@@ -170,7 +166,7 @@ impl Runs {
 
     /// Shows the records of a run, as far as they can be read.
     fn records(&self, id: &str, mut each: impl FnMut(Glance)) -> Option<()> {
-        let file = File::open(self.checked(id).ok()?.join(RESULTS)).ok()?;
+        let file = File::open(self.checked(id).ok()?.results()).ok()?;
         for line in BufReader::new(file).split(b'\n') {
             if let Ok(record) = serde_json::from_slice(&line.ok()?) {
                 each(record);
@@ -182,49 +178,39 @@ impl Runs {
     /// Removes a run with all that is in its folder. The output stays, where it has a name of its own.
     pub fn remove(&self, id: &str) -> Result<(), FolderError> {
         let folder = self.open(id)?;
-        let failed = |source| FolderError::Io { path: folder.dir.clone(), source };
-        std::fs::remove_dir_all(&folder.dir).map_err(failed)
+        let failed = |source| FolderError::Io { path: folder.files.dir.clone(), source };
+        std::fs::remove_dir_all(&folder.files.dir).map_err(failed)
+    }
+
+    /// The files of a run, whether it is there or not.
+    pub fn files(&self, id: &str) -> RunFiles {
+        RunFiles { dir: self.dir.join(id) }
     }
 
     /// The folder of this name, if it is one here and nothing else.
-    fn checked(&self, id: &str) -> Result<PathBuf, FolderError> {
+    fn checked(&self, id: &str) -> Result<RunFiles, FolderError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         if id.is_empty() || !id.chars().all(plain) {
             return Err(FolderError::NoId(id.to_owned()));
         }
-        let dir = self.dir.join(id);
+        let files = self.files(id);
         // A link may lead anywhere.
-        let is_folder = std::fs::symlink_metadata(&dir).is_ok_and(|found| found.is_dir());
-        if is_folder { Ok(dir) } else { Err(FolderError::Unknown(id.to_owned())) }
+        let is_folder = std::fs::symlink_metadata(&files.dir).is_ok_and(|found| found.is_dir());
+        if is_folder { Ok(files) } else { Err(FolderError::Unknown(id.to_owned())) }
     }
 }
 
 impl RunFolder {
-    fn lock(id: &str, dir: PathBuf) -> Result<Self, FolderError> {
-        match Lock::take(&dir.join(LOCK)) {
-            Ok(Asked::Ours(lock)) => Ok(Self { id: id.to_owned(), dir, _lock: lock }),
+    fn lock(id: &str, files: RunFiles) -> Result<Self, FolderError> {
+        match Lock::take(&files.lock()) {
+            Ok(Asked::Ours(lock)) => Ok(Self { id: id.to_owned(), files, _lock: lock }),
             Ok(Asked::Theirs(holder)) => Err(FolderError::InUse { run: id.to_owned(), holder }),
-            Err(source) => Err(FolderError::Io { path: dir, source }),
+            Err(source) => Err(FolderError::Io { path: files.dir, source }),
         }
     }
 
-    pub fn results(&self) -> PathBuf {
-        self.dir.join(RESULTS)
-    }
-
-    pub fn journal(&self) -> PathBuf {
-        self.dir.join("journal.jsonl")
-    }
-
-    pub fn removed(&self) -> PathBuf {
-        self.dir.join("removed.jsonl")
-    }
-
-    /// Writes `run.json` so that it is there whole, the old or the new one.
+    /// Writes down what is known of the run.
     pub fn tell(&self, info: &RunInfo) -> io::Result<()> {
-        let path = self.dir.join(INFO);
-        let draft = self.dir.join("run.json.new");
-        std::fs::write(&draft, number::to_string_pretty(info)? + "\n")?;
-        std::fs::rename(draft, path)
+        self.files.tell(info)
     }
 }

@@ -1,10 +1,11 @@
 //! Where the results of a run are, however it was named.
 
 use super::ResultsError;
+use crate::folder::{RESULTS, Runs};
 use std::path::{Path, PathBuf};
 
 /// What the results are called in a run's folder.
-const NAMES: [&str; 2] = ["results.jsonl", "results.yaml"];
+const NAMES: [&str; 2] = [RESULTS, "results.yaml"];
 
 /// Finds the results by a file, by a folder that holds them, or by the id of a run in `.agentv/runs` of one of the bases.
 pub fn find_results(name: &Path, bases: &[&Path]) -> Result<PathBuf, ResultsError> {
@@ -14,7 +15,7 @@ pub fn find_results(name: &Path, bases: &[&Path]) -> Result<PathBuf, ResultsErro
     };
     let Some(first) = bases.first() else { return Err(missing("there is nowhere to look")) };
     let direct = first.join(name);
-    let run = || bases.iter().map(|base| base.join(".agentv/runs").join(name));
+    let run = || bases.iter().map(|base| Runs::of(base).dir().join(name));
     let folders = [direct.clone()].into_iter().chain(run());
     if direct.exists() && !direct.is_dir() {
         return Ok(direct);

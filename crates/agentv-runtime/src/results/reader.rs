@@ -1,5 +1,6 @@
 //! One record after the other, from JSONL or YAML.
 
+use crate::folder::LinePlace;
 use crate::load::yaml_value;
 use crate::writers::WriterKind;
 use agentv_wire::number;
@@ -112,10 +113,10 @@ impl Reader {
         }
     }
 
-    /// Where in the file the record that was read last is, and how long it is. Only lines can be read again alone.
-    pub fn place(&self) -> Option<(u64, usize)> {
-        let length = self.raw.len();
-        (self.format == Format::Jsonl).then(|| (self.taken - length as u64, length))
+    /// Where in the file the record that was read last is. Only lines can be read again alone.
+    pub fn place(&self) -> Option<LinePlace> {
+        let bytes = self.raw.len();
+        (self.format == Format::Jsonl).then(|| LinePlace { at: self.taken - bytes as u64, bytes })
     }
 
     /// The line on which the record that was read last starts.

@@ -1,7 +1,7 @@
 //! The answers of an earlier run, to be graded again. Only where they are is kept in memory.
 
 use super::{Reader, ResultsError};
-use crate::folder::{Index, PastAnswer, Slot, Sum, asked};
+use crate::folder::{Index, LinePlace, PastAnswer, RunFiles, Slot, asked};
 use agentv_core::evaluator::LooksAt;
 use agentv_core::provider::Reported;
 use agentv_core::{
@@ -12,8 +12,7 @@ use agentv_wire::{ExecutionMetrics, FileChanges, ProviderRequest, ResultRecord, 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +57,7 @@ struct Entry {
 /// A record of the results.
 #[derive(Debug, Clone)]
 enum Place {
-    At(u64, usize),
+    At(LinePlace),
     /// One that cannot be read alone.
     Held(Arc<str>),
 }
@@ -142,12 +141,12 @@ struct Events {
 
 impl Recorded {
     /// Reads what a run has left in its folder. `name` is how messages call the results.
-    pub fn of_run(folder: &Path, name: &str) -> Result<Self, ResultsError> {
-        let journal = folder.join("journal.jsonl");
+    pub fn of_run(folder: &RunFiles, name: &str) -> Result<Self, ResultsError> {
+        let journal = folder.journal();
         let unreadable =
             |source| ResultsError::Unreadable { path: journal.display().to_string(), source };
         let index = Index::read(&journal).map_err(unreadable)?;
-        let files = Files { results: folder.join("results.jsonl"), journal: Some(journal) };
+        let files = Files { results: folder.results(), journal: Some(journal) };
         Self::read(files, index, name)
     }
 
@@ -167,25 +166,15 @@ impl Recorded {
         };
         let mut graded = HashSet::new();
         while let Some(glance) = reader.read::<Glance>()? {
-            let known =
-                index.recorded.get(&Sum::of(format!("{}\n", reader.json()).as_bytes()).to_string());
-            let answer = known.and_then(|known| {
-                let answers = index.answers.get(&known.slot)?;
-                answers.iter().rfind(|answer| {
-                    (answer.case.ordinal, &answer.case.fingerprint)
-                        == (known.ordinal, &known.fingerprint)
-                })
-            });
-            graded.extend(known.map(|known| (known.slot.clone(), known.ordinal)));
-            let place = match reader.place() {
-                Some((at, bytes)) => Place::At(at, bytes),
-                None => Place::Held(reader.json().into()),
-            };
+            let known = index.case_of(format!("{}\n", reader.json()).as_bytes());
+            let answer = known.and_then(|known| index.answer_to(known));
+            graded.extend(known.map(|known| (known.slot.clone(), known.version.ordinal)));
+            let place = reader.place().map_or_else(|| Place::Held(reader.json().into()), Place::At);
             let entry = Entry {
                 file: known.map(|known| known.slot.file.clone()),
                 dataset: glance.dataset,
-                ordinal: known.map(|known| known.ordinal),
-                asked: known.and_then(|known| known.asked.clone()),
+                ordinal: known.map(|known| known.version.ordinal),
+                asked: known.and_then(|known| known.version.asked.clone()),
                 record: Some(place),
                 answer: answer.cloned(),
                 has_tools: glance.trace_summary.is_some_and(|events| events.event_count > 0),
@@ -203,7 +192,7 @@ impl Recorded {
         let mut last: HashMap<(Slot, usize), PastAnswer> = HashMap::new();
         for (slot, answers) in index.answers {
             for answer in answers {
-                last.insert((slot.clone(), answer.case.ordinal), answer);
+                last.insert((slot.clone(), answer.version.ordinal), answer);
             }
         }
         let mut open: Vec<_> = last.into_iter().filter(|(key, _)| !graded.contains(key)).collect();
@@ -213,7 +202,7 @@ impl Recorded {
                 file: Some(slot.file),
                 dataset: None,
                 ordinal: Some(ordinal),
-                asked: answer.case.asked.clone(),
+                asked: answer.version.asked.clone(),
                 record: None,
                 answer: Some(answer),
                 has_tools: false,
@@ -299,11 +288,8 @@ impl Place {
     fn read(&self, results: &Path) -> io::Result<ResultRecord> {
         match self {
             Self::Held(json) => Ok(serde_json::from_str(json)?),
-            Self::At(at, bytes) => {
-                let mut file = File::open(results)?;
-                file.seek(SeekFrom::Start(*at))?;
-                let mut line = vec![0; *bytes];
-                file.read_exact(&mut line)?;
+            Self::At(place) => {
+                let line = place.read(results)?;
                 let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&line);
                 Ok(serde_json::from_slice(line)?)
             }

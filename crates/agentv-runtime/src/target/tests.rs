@@ -3,7 +3,7 @@
 use super::limits::LimitBook;
 use super::*;
 use crate::providers::{Billing, CallPolicy, Made, RateLimits};
-use agentv_core::provider::{PromptMode, ProviderErrorKind, RecordedAs};
+use agentv_core::provider::ProviderErrorKind;
 use agentv_core::{
     BatchProvider, CallContext, EvalId, Log, LogLevel, Provider, ProviderError, ProviderInfo,
     Request, Response, RetryPolicy, TargetName,
@@ -47,11 +47,7 @@ impl Provider for Player {
     }
 
     fn info(&self) -> ProviderInfo {
-        ProviderInfo {
-            kind: "player",
-            prompt_mode: PromptMode::Agent,
-            recorded_as: RecordedAs::Agent,
-        }
+        ProviderInfo::agent("player")
     }
 
     async fn prepare(&self, _: &CallContext) -> Result<(), ProviderError> {

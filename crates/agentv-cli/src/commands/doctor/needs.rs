@@ -5,6 +5,7 @@ use super::files::Targets;
 use super::finding::{Area, Finding, State};
 use agentv_core::{CallContext, TargetName};
 use agentv_runtime::config::Env;
+use agentv_runtime::folder::Runs;
 use agentv_runtime::http;
 use agentv_runtime::load::TargetSpec;
 use agentv_runtime::process::{Command, Gentle, Stdin, find};
@@ -215,8 +216,8 @@ impl Doctor<'_> {
 
     /// Where results and run folders go.
     pub(super) fn run_folder(&self) -> Finding {
-        let wanted = self.surroundings.working_dir.join(".agentv/runs");
-        let there = wanted.ancestors().find(|dir| dir.exists()).unwrap_or(&wanted);
+        let runs = Runs::of(&self.surroundings.working_dir);
+        let there = runs.dir().ancestors().find(|dir| dir.exists()).unwrap_or(runs.dir());
         let finding = |message| Finding::good(Area::Machine, ".agentv/runs", message);
         match tempfile::tempfile_in(there) {
             Ok(_) => finding("can be written".to_owned()),

@@ -89,7 +89,7 @@ pub(super) fn begin(
     let outputs = outputs.inspect_err(|_| {
         // A run that could not begin is none.
         if let Some(book) = &book {
-            let _ = std::fs::remove_dir_all(&book.folder.dir);
+            let _ = std::fs::remove_dir_all(&book.folder.files.dir);
         }
     })?;
     Ok(Keeping { outputs, tally: Tally::default(), resumed: None, book })
@@ -134,7 +134,7 @@ pub(super) fn go_on(
 fn open_book(info: RunInfo, surroundings: &Surroundings) -> Option<Book> {
     let made = Runs::of(&surroundings.working_dir).create(&info.run).and_then(|folder| {
         let told = folder.tell(&info);
-        told.map_err(|source| FolderError::Io { path: folder.dir.clone(), source })?;
+        told.map_err(|source| FolderError::Io { path: folder.files.dir.clone(), source })?;
         Ok(folder)
     });
     match made {
@@ -150,7 +150,7 @@ fn open_book(info: RunInfo, surroundings: &Surroundings) -> Option<Book> {
 
 impl Book {
     pub(super) fn results(&self) -> PathBuf {
-        self.folder.results()
+        self.folder.files.results()
     }
 
     /// Writes down what came of the run. If that fails, `agentv runs` takes it for killed, and a resume finds nothing to do.
@@ -181,15 +181,15 @@ fn kept_outputs(
     settings: &EvalSettings,
     surroundings: &Surroundings,
 ) -> Result<Outputs, Refusal> {
-    let results = folder.results();
+    let results = folder.files.results();
     let refuse = |path: &Path| {
         let path = path.to_owned();
         move |error: io::Error| unwritable(&path, &error)
     };
     let file =
         File::options().append(true).create(true).open(&results).map_err(refuse(&results))?;
-    let journal = Journal::open(&folder.journal(), &surroundings.working_dir);
-    let journal = Arc::new(journal.map_err(refuse(&folder.journal()))?);
+    let journal = Journal::open(&folder.files.journal(), &surroundings.working_dir);
+    let journal = Arc::new(journal.map_err(refuse(&folder.files.journal()))?);
     let jsonl = WriterKind::find("jsonl").unwrap_or(settings.writer);
     let copy = output(&results, jsonl, settings).map_err(refuse(&settings.out))?;
     let results = ResultFile::after(jsonl, file).map_err(refuse(&results))?;

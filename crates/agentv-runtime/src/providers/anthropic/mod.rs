@@ -11,7 +11,7 @@ mod api;
 #[cfg(test)]
 mod tests;
 
-use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address, max_output_tokens};
+use super::chat::{ChatSettings, Conversation, Rates, Vendor, address, max_output_tokens};
 use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
 use crate::http::{self, KeyHeader, Post, Url};
@@ -55,7 +55,7 @@ const MAX_TOKENS: u64 = 4096;
 
 impl FromSettings for Anthropic {
     const NAMES: &'static [&'static str] = &["anthropic"];
-    const INFO: ProviderInfo = chat::info("anthropic");
+    const INFO: ProviderInfo = ProviderInfo::model("anthropic");
     const IS_CACHED: bool = true;
     const STARTER: Option<Starter> = Some(Starter::model(
         "anthropic",
@@ -116,9 +116,7 @@ fn rates(settings: &AnthropicSettings) -> Rates {
 
 /// Clients differ in whether `/v1` is part of the address; both are understood.
 fn url(base: Option<&Url>) -> Url {
-    #[expect(clippy::expect_used, reason = "a constant, used by every test without `base_url`")]
-    let default = || BASE_URL.parse().expect("a valid address");
-    let base = base.cloned().unwrap_or_else(default);
+    let base = address::or_default(base, BASE_URL);
     match address::last_segment(&base) {
         "v1" => address::join(&base, &["messages"]),
         _ => address::join(&base, &["v1", "messages"]),

@@ -11,11 +11,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::chat::completions::{self, Body, Length};
-use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
+use super::chat::completions::Server;
+use super::chat::{ChatSettings, Rates, Vendor, address};
 use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
-use crate::http::{self, KeyHeader, Post, Url};
+use crate::http::{KeyHeader, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -55,7 +55,7 @@ const ENDPOINT: &[&str] = &["endpoint", "resource", "resource_name", "base_url"]
 
 impl FromSettings for Azure {
     const NAMES: &'static [&'static str] = &["azure", "azure-openai"];
-    const INFO: ProviderInfo = chat::info("azure");
+    const INFO: ProviderInfo = ProviderInfo::model("azure");
     const IS_CACHED: bool = true;
     const STARTER: Option<Starter> = Some(Starter::model(
         "azure",
@@ -87,9 +87,7 @@ impl FromSettings for Azure {
     }
 
     fn policy(settings: &AzureSettings) -> CallPolicy {
-        let policy = settings.chat.policy();
-        let longest = settings.max_completion_tokens.or(policy.max_output_tokens);
-        CallPolicy { max_output_tokens: longest, ..policy }
+        settings.chat.policy_within(settings.max_completion_tokens)
     }
 
     fn billing(settings: &AzureSettings) -> Billing {
@@ -136,20 +134,15 @@ fn rates(settings: &AzureSettings) -> Rates {
 impl Provider for Azure {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let AzureSettings { deployment, api_key, max_completion_tokens, chat, .. } = &self.settings;
-        let conversation = Conversation::of(request);
-        let length = Length {
-            max_output_tokens: chat.max_output_tokens,
-            max_completion_tokens: *max_completion_tokens,
-        };
-        let body = Body::new(deployment, &conversation, chat.temperature, length);
-        let post = Post {
+        let server = Server {
             url: &self.url,
             key: Some(KeyHeader { name: "api-key", prefix: "", key: api_key }),
-            headers: &[],
-            body: &body,
+            model: deployment,
+            chat,
+            max_completion_tokens: *max_completion_tokens,
+            rates: &self.rates,
         };
-        let answer = http::post(&post, &cx.cancel).await?;
-        Ok(completions::read(&answer)?.into_response(&self.rates))
+        server.ask(request, cx).await
     }
 
     fn info(&self) -> ProviderInfo {

@@ -12,6 +12,12 @@ pub(in crate::providers) fn take(
     parse(fields, keys[0], &text)
 }
 
+/// The address that was given, else the vendor's own.
+pub(in crate::providers) fn or_default(given: Option<&Url>, own: &'static str) -> Url {
+    #[expect(clippy::expect_used, reason = "a constant, used by every test without `base_url`")]
+    given.cloned().unwrap_or_else(|| own.parse().expect("a valid address"))
+}
+
 /// The address in a text; if it is none, that is noted.
 pub(in crate::providers) fn parse(
     fields: &mut Fields<'_, '_>,

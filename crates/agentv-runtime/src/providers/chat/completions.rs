@@ -1,15 +1,42 @@
 //! OpenAI's chat completions, which Azure and many other servers speak too.
 
-use super::{Conversation, Reply, Speaker, Usage};
-use crate::http::Answer;
-use agentv_core::ProviderError;
+use super::{ChatSettings, Conversation, Rates, Reply, Speaker, Usage};
+use crate::http::{self, Answer, KeyHeader, Post, Url};
+use agentv_core::{CallContext, ProviderError, Request, Response};
 use agentv_wire::ToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// A server that speaks them, and what is wanted of it.
+#[derive(Debug)]
+pub(in crate::providers) struct Server<'a> {
+    pub url: &'a Url,
+    pub key: Option<KeyHeader<'a>>,
+    pub model: &'a str,
+    pub chat: &'a ChatSettings,
+    /// Goes out under that name, whatever the model.
+    pub max_completion_tokens: Option<u64>,
+    pub rates: &'a Rates,
+}
+
+impl Server<'_> {
+    /// Asks once.
+    pub(in crate::providers) async fn ask(
+        &self,
+        request: &Request,
+        cx: &CallContext,
+    ) -> Result<Response, ProviderError> {
+        let conversation = Conversation::of(request);
+        let body = Body::new(self, &conversation);
+        let post = Post { url: self.url, key: self.key, headers: &[], body: &body };
+        let answer = http::post(&post, &cx.cancel).await?;
+        Ok(read(&answer)?.into_response(self.rates))
+    }
+}
+
 /// What is asked. Settings that are absent are left out, so that the server's own defaults hold.
 #[derive(Debug, Serialize)]
-pub(in crate::providers) struct Body<'a> {
+struct Body<'a> {
     model: &'a str,
     messages: Vec<Message<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,22 +53,9 @@ struct Message<'a> {
     content: &'a str,
 }
 
-/// How long an answer may be, in the word that the model understands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::providers) struct Length {
-    /// `max_output_tokens` of the target.
-    pub max_output_tokens: Option<u64>,
-    /// `max_completion_tokens` of the target: goes out under that name, whatever the model.
-    pub max_completion_tokens: Option<u64>,
-}
-
 impl<'a> Body<'a> {
-    pub(in crate::providers) fn new(
-        model: &'a str,
-        conversation: &'a Conversation,
-        temperature: Option<f64>,
-        length: Length,
-    ) -> Self {
+    fn new(server: &Server<'a>, conversation: &'a Conversation) -> Self {
+        let Server { model, chat, max_completion_tokens, .. } = *server;
         let system = Message { role: "system", content: &conversation.system };
         let turns = conversation.turns.iter().map(|turn| Message {
             role: match turn.speaker {
@@ -51,13 +65,13 @@ impl<'a> Body<'a> {
             content: &turn.text,
         });
         let reasons = refuses_max_tokens(model);
-        let plain = length.max_output_tokens;
+        let plain = chat.max_output_tokens;
         Self {
             model,
             messages: std::iter::once(system).chain(turns).collect(),
-            temperature,
-            max_tokens: plain.filter(|_| !reasons && length.max_completion_tokens.is_none()),
-            max_completion_tokens: length.max_completion_tokens.or(plain.filter(|_| reasons)),
+            temperature: chat.temperature,
+            max_tokens: plain.filter(|_| !reasons && max_completion_tokens.is_none()),
+            max_completion_tokens: max_completion_tokens.or(plain.filter(|_| reasons)),
         }
     }
 }
@@ -122,8 +136,7 @@ struct CachedPart {
     cached_tokens: Option<u64>,
 }
 
-/// Reads the answer.
-pub(in crate::providers) fn read(answer: &Answer<'_>) -> Result<Reply, ProviderError> {
+fn read(answer: &Answer<'_>) -> Result<Reply, ProviderError> {
     let completion: Completion = answer.json()?;
     let Some(choice) = completion.choices.into_iter().next() else {
         let code = completion.error.as_ref().and_then(|error| error.get("code")?.as_u64());

@@ -18,11 +18,3 @@ pub(super) use pricing::{Pricing, Rates, Vendor, max_output_tokens};
 pub(super) use reply::Reply;
 pub(super) use settings::ChatSettings;
 pub(super) use usage::Usage;
-
-use agentv_core::ProviderInfo;
-use agentv_core::provider::{PromptMode, RecordedAs};
-
-/// What is known of every chat API.
-pub(super) const fn info(kind: &'static str) -> ProviderInfo {
-    ProviderInfo { kind, prompt_mode: PromptMode::Model, recorded_as: RecordedAs::Model }
-}

@@ -39,4 +39,14 @@ impl ChatSettings {
             max_output_tokens: self.max_output_tokens,
         }
     }
+
+    /// The same where the answer's length may also be told as `max_completion_tokens`, which then holds.
+    pub(in crate::providers) fn policy_within(
+        &self,
+        max_completion_tokens: Option<u64>,
+    ) -> CallPolicy {
+        let policy = self.policy();
+        let longest = max_completion_tokens.or(policy.max_output_tokens);
+        CallPolicy { max_output_tokens: longest, ..policy }
+    }
 }

@@ -10,7 +10,7 @@ mod api;
 #[cfg(test)]
 mod tests;
 
-use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
+use super::chat::{ChatSettings, Conversation, Rates, Vendor, address};
 use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Fields, FromNode, Node, Numeric, Presence, Wrong};
 use crate::http::{self, KeyHeader, Post, Url};
@@ -51,7 +51,7 @@ const MODEL: &str = "gemini-2.5-flash";
 
 impl FromSettings for Gemini {
     const NAMES: &'static [&'static str] = &["gemini", "google", "google-gemini"];
-    const INFO: ProviderInfo = chat::info("gemini");
+    const INFO: ProviderInfo = ProviderInfo::model("gemini");
     const IS_CACHED: bool = true;
     const STARTER: Option<Starter> = Some(Starter::model(
         "gemini",
@@ -122,9 +122,7 @@ fn rates(settings: &GeminiSettings) -> Rates {
 
 /// An address without a version gets the one whose shapes we speak.
 fn url(base: Option<&Url>, model: &str) -> Url {
-    #[expect(clippy::expect_used, reason = "a constant, used by every test without `base_url`")]
-    let default = || BASE_URL.parse().expect("a valid address");
-    let base = base.cloned().unwrap_or_else(default);
+    let base = address::or_default(base, BASE_URL);
     let call = format!("{model}:generateContent");
     match address::last_segment(&base) {
         "v1" | "v1beta" | "v1alpha" => address::join(&base, &["models", &call]),

@@ -6,7 +6,6 @@ pub use reply::MockReply;
 
 use super::{Billing, Deps, FromSettings};
 use crate::config::Fields;
-use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
 use agentv_wire::TraceEvent;
 use async_trait::async_trait;
@@ -52,11 +51,7 @@ const DEFAULT_RESPONSE: &str =
 
 impl FromSettings for Mock {
     const NAMES: &'static [&'static str] = &["mock"];
-    const INFO: ProviderInfo = ProviderInfo {
-        kind: "mock",
-        prompt_mode: PromptMode::Model,
-        recorded_as: RecordedAs::Model,
-    };
+    const INFO: ProviderInfo = ProviderInfo::model("mock");
     type Settings = MockSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<MockSettings> {

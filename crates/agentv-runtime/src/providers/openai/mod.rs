@@ -11,11 +11,11 @@
 #[cfg(test)]
 mod tests;
 
-use super::chat::completions::{self, Body, Length};
-use super::chat::{self, ChatSettings, Conversation, Rates, Vendor, address};
+use super::chat::completions::Server;
+use super::chat::{ChatSettings, Rates, Vendor, address};
 use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
-use crate::http::{self, KeyHeader, Post, Url};
+use crate::http::{KeyHeader, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ const BASE_URL: &str = "https://api.openai.com/v1";
 
 impl FromSettings for OpenAi {
     const NAMES: &'static [&'static str] = &["openai"];
-    const INFO: ProviderInfo = chat::info("openai");
+    const INFO: ProviderInfo = ProviderInfo::model("openai");
     const IS_CACHED: bool = true;
     const STARTER: Option<Starter> = Some(Starter::model(
         "openai",
@@ -79,9 +79,7 @@ impl FromSettings for OpenAi {
     }
 
     fn policy(settings: &OpenAiSettings) -> CallPolicy {
-        let policy = settings.chat.policy();
-        let longest = settings.max_completion_tokens.or(policy.max_output_tokens);
-        CallPolicy { max_output_tokens: longest, ..policy }
+        settings.chat.policy_within(settings.max_completion_tokens)
     }
 
     fn billing(settings: &OpenAiSettings) -> Billing {
@@ -103,9 +101,7 @@ fn rates(settings: &OpenAiSettings) -> Rates {
 
 /// Nearly every such server has its API under `/v1`, and people leave that out.
 fn url(base: Option<&Url>) -> Url {
-    #[expect(clippy::expect_used, reason = "a constant, used by every test without `base_url`")]
-    let default = || BASE_URL.parse().expect("a valid address");
-    let base = base.cloned().unwrap_or_else(default);
+    let base = address::or_default(base, BASE_URL);
     let base = if base.path() == "/" { address::join(&base, &["v1"]) } else { base };
     address::join(&base, &["chat", "completions"])
 }
@@ -114,21 +110,19 @@ fn url(base: Option<&Url>) -> Url {
 impl Provider for OpenAi {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let OpenAiSettings { model, api_key, max_completion_tokens, chat, .. } = &self.settings;
-        let conversation = Conversation::of(request);
-        let length = Length {
-            max_output_tokens: chat.max_output_tokens,
-            max_completion_tokens: *max_completion_tokens,
-        };
-        let body = Body::new(model, &conversation, chat.temperature, length);
-        let key = api_key.as_ref();
-        let post = Post {
+        let server = Server {
             url: &self.url,
-            key: key.map(|key| KeyHeader { name: "authorization", prefix: "Bearer ", key }),
-            headers: &[],
-            body: &body,
+            key: api_key.as_ref().map(|key| KeyHeader {
+                name: "authorization",
+                prefix: "Bearer ",
+                key,
+            }),
+            model,
+            chat,
+            max_completion_tokens: *max_completion_tokens,
+            rates: &self.rates,
         };
-        let answer = http::post(&post, &cx.cancel).await?;
-        Ok(completions::read(&answer)?.into_response(&self.rates))
+        server.ask(request, cx).await
     }
 
     fn info(&self) -> ProviderInfo {

@@ -15,7 +15,6 @@ pub use recordings::{Outcome, Recording};
 
 use super::{Billing, Deps, FromSettings, Need};
 use crate::config::Fields;
-use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
 use async_trait::async_trait;
 use recordings::Recordings;
@@ -42,11 +41,7 @@ pub struct ReplaySettings {
 
 impl FromSettings for Replay {
     const NAMES: &'static [&'static str] = &["replay"];
-    const INFO: ProviderInfo = ProviderInfo {
-        kind: "replay",
-        prompt_mode: PromptMode::Agent,
-        recorded_as: RecordedAs::Agent,
-    };
+    const INFO: ProviderInfo = ProviderInfo::agent("replay");
     type Settings = ReplaySettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<ReplaySettings> {

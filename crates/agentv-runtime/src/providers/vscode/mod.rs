@@ -23,7 +23,6 @@ pub use subagents::{Provisioned, Provisioning, default_root, provision};
 
 use super::{Billing, Deps, FromSettings, Need, Tells};
 use crate::config::Fields;
-use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
 };
@@ -88,11 +87,7 @@ pub struct VsCode<E> {
 
 impl<E: OfEdition> FromSettings for VsCode<E> {
     const NAMES: &'static [&'static str] = E::NAMES;
-    const INFO: ProviderInfo = ProviderInfo {
-        kind: E::EDITION.provider,
-        prompt_mode: PromptMode::Agent,
-        recorded_as: RecordedAs::Agent,
-    };
+    const INFO: ProviderInfo = ProviderInfo::agent(E::EDITION.provider);
     type Settings = VsCodeSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<VsCodeSettings> {

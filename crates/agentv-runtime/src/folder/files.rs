@@ -1,0 +1,63 @@
+//! What the files of a run folder are called.
+
+use agentv_wire::{RunInfo, number};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the records of a run are called in its folder.
+pub const RESULTS: &str = "results.jsonl";
+
+/// The files of a run folder, for whoever may look into it. To look is no claim: nothing is locked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunFiles {
+    pub dir: PathBuf,
+}
+
+impl RunFiles {
+    /// Those of the run folder that a file of results lies in, if it is one.
+    pub fn beside(results: &Path) -> Option<Self> {
+        let files = Self { dir: results.parent()?.to_owned() };
+        files.info_path().is_file().then_some(files)
+    }
+
+    pub fn results(&self) -> PathBuf {
+        self.dir.join(RESULTS)
+    }
+
+    /// Where the results are written anew, to take the place of the old ones when they are whole.
+    pub(super) fn results_draft(&self) -> PathBuf {
+        self.dir.join("results.jsonl.new")
+    }
+
+    pub fn journal(&self) -> PathBuf {
+        self.dir.join("journal.jsonl")
+    }
+
+    pub(super) fn removed(&self) -> PathBuf {
+        self.dir.join("removed.jsonl")
+    }
+
+    pub(super) fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    pub(super) fn logs(&self) -> PathBuf {
+        self.dir.join("logs")
+    }
+
+    pub(super) fn info_path(&self) -> PathBuf {
+        self.dir.join("run.json")
+    }
+
+    /// What `run.json` says.
+    pub fn info(&self) -> io::Result<RunInfo> {
+        Ok(serde_json::from_slice(&std::fs::read(self.info_path())?)?)
+    }
+
+    /// Writes `run.json` so that it is there whole, the old or the new one.
+    pub(super) fn tell(&self, info: &RunInfo) -> io::Result<()> {
+        let draft = self.dir.join("run.json.new");
+        std::fs::write(&draft, number::to_string_pretty(info)? + "\n")?;
+        std::fs::rename(draft, self.info_path())
+    }
+}
