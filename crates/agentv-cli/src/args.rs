@@ -350,14 +350,8 @@ pub(crate) struct EvalArgs {
     pub retry_errors: bool,
     #[command(flatten)]
     pub keep: KeepArgs,
-    /// Write every call of targets and judges to a cassette, a text file fit for Git
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    pub record: Option<PathBuf>,
-    /// Answer only from a cassette: nobody is called, and a call that is not on it is an error
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "cache", "dry_run"])]
-    pub replay: Option<PathBuf>,
     /// Ask a stand-in instead of the target: nothing is called, nothing is paid
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["record", "replay"])]
     pub dry_run: bool,
     /// Milliseconds that the stand-in takes
     #[arg(long, value_name = "MS", default_value_t = 0)]

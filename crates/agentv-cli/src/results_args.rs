@@ -64,6 +64,7 @@ fn in_words_of_grading(flag: Arg) -> Arg {
             "Keep answers of judges in .agentv/cache, and do not ask again what is known there"
         }
         "no_cache" => "Ask judges again and keep nothing, whatever the files say",
+        "record" => "Write every call of judges to a cassette, a text file fit for Git",
         "max_cost" => {
             "Start no more calls of judges once they have cost so many US dollars, and exit 3"
         }

@@ -35,7 +35,7 @@ pub(crate) enum OutputFormat {
     Yaml,
 }
 
-/// What is kept for later runs.
+/// What is kept for later runs, and what is taken from earlier ones.
 #[derive(Debug, clap::Args)]
 pub(crate) struct KeepArgs {
     /// Keep nothing in .agentv/runs: the run cannot be resumed
@@ -47,6 +47,12 @@ pub(crate) struct KeepArgs {
     /// Ask everything again and keep nothing, whatever the files say
     #[arg(long, conflicts_with = "cache")]
     pub no_cache: bool,
+    /// Write every call of targets and judges to a cassette, a text file fit for Git
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Answer only from a cassette: nobody is called, and a call that is not on it is an error
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "cache"])]
+    pub replay: Option<PathBuf>,
 }
 
 /// What a run must reach, what it may spend, and what it puts up with.

@@ -168,8 +168,8 @@ impl EvalSettings {
             },
             reports,
             cache: cache(&args.keep),
-            record: args.record,
-            replay: args.replay,
+            record: args.keep.record,
+            replay: args.keep.replay,
             skip_invalid: args.terms.skip_invalid,
             strict: args.terms.strict,
             keep: Keep {
