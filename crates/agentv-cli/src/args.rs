@@ -3,6 +3,7 @@
 pub(crate) use crate::results_args::{
     CompareArgs, CompareFormat, GradeArgs, MergeArgs, ReportArgs,
 };
+pub(crate) use crate::run_args::{CaseArgs, KeepArgs, OutputFormat, ResultsArgs, TermsArgs};
 use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
 use agentv_runtime::import::FORMATS;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -310,15 +311,8 @@ pub(crate) struct EvalArgs {
     /// The targets file, or a directory that holds it [default: looked for from each eval file upwards]
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
-    /// Run only cases whose id matches
-    #[arg(long, value_name = "GLOB", help_heading = "Which cases")]
-    pub eval_id: Option<String>,
-    /// Run only cases with this text in their id, or whose id matches this pattern; repeat it for more
-    #[arg(long, value_name = "TEXT|GLOB", help_heading = "Which cases")]
-    pub filter: Vec<String>,
-    /// Run only cases with this tag; repeat it for more
-    #[arg(long, value_name = "TAG", help_heading = "Which cases")]
-    pub tag: Vec<String>,
+    #[command(flatten)]
+    pub cases: CaseArgs,
     /// Run only cases whose eval file, or a file that they refer to, changed since this Git revision
     #[arg(long, value_name = "REVISION", help_heading = "Which cases")]
     pub changed_since: Option<String>,
@@ -343,12 +337,8 @@ pub(crate) struct EvalArgs {
     /// Ask each case N times on each target, 1 to 1000 [default: the suite's `execution.trials`, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub trials: Option<u32>,
-    /// Where results go [default: .agentv/results/eval_<time>.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// The format of the results
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
-    pub output_format: OutputFormat,
+    #[command(flatten)]
+    pub results: ResultsArgs,
     /// When the run is over, also write a report: html, junit, markdown, csv or json. Repeat it for more
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<String>,
@@ -358,23 +348,10 @@ pub(crate) struct EvalArgs {
     /// With --resume: also run cases again that ended in an error
     #[arg(long, requires = "resume")]
     pub retry_errors: bool,
-    /// Keep nothing in .agentv/runs: the run cannot be resumed
-    #[arg(long)]
-    pub no_run_folder: bool,
-    /// Keep answers of models in .agentv/cache, and do not ask again what is known there
-    #[arg(long)]
-    pub cache: bool,
-    /// Ask everything again and keep nothing, whatever the files say
-    #[arg(long, conflicts_with = "cache")]
-    pub no_cache: bool,
-    /// Write every call of targets and judges to a cassette, a text file fit for Git
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    pub record: Option<PathBuf>,
-    /// Answer only from a cassette: nobody is called, and a call that is not on it is an error
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "cache", "dry_run"])]
-    pub replay: Option<PathBuf>,
+    #[command(flatten)]
+    pub keep: KeepArgs,
     /// Ask a stand-in instead of the target: nothing is called, nothing is paid
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["record", "replay"])]
     pub dry_run: bool,
     /// Milliseconds that the stand-in takes
     #[arg(long, value_name = "MS", default_value_t = 0)]
@@ -391,33 +368,8 @@ pub(crate) struct EvalArgs {
     /// How often a case that timed out is asked again
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub max_retries: u32,
-    /// Exit 1 if the mean score of any target is below this
-    #[arg(long, value_name = "SCORE")]
-    pub threshold: Option<f64>,
-    /// Exit 1 if any case scores below this
-    #[arg(long, value_name = "SCORE")]
-    pub case_threshold: Option<f64>,
-    /// Start no more cases once N have ended in an error, and exit 3
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_errors: Option<u32>,
-    /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
-    #[arg(long)]
-    pub fail_fast: bool,
-    /// Start no more calls once they have cost so many US dollars, judges included, and exit 3
-    #[arg(long, value_name = "USD")]
-    pub max_cost: Option<f64>,
-    /// Start no more calls once they have used N tokens, judges included, and exit 3
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_tokens: Option<u64>,
-    /// Do not exit 3 when records have errors
-    #[arg(long)]
-    pub allow_errors: bool,
-    /// Leave out cases and evaluators that cannot be used, instead of refusing to run
-    #[arg(long)]
-    pub skip_invalid: bool,
-    /// Treat warnings in files as errors
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub terms: TermsArgs,
     /// Say more
     #[arg(long, help_heading = "What is shown")]
     pub verbose: bool,
@@ -427,12 +379,6 @@ pub(crate) struct EvalArgs {
     /// How to show the run: for people, or as one JSON event per line
     #[arg(long, value_enum, default_value_t = ReportFormat::Text, conflicts_with = "quiet", help_heading = "What is shown")]
     pub format: ReportFormat,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    Jsonl,
-    Yaml,
 }
 
 #[derive(Debug, clap::Args)]

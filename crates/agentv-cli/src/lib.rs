@@ -5,6 +5,7 @@ mod commands;
 mod figures;
 mod report;
 mod results_args;
+mod run_args;
 mod settings;
 mod setup_args;
 mod terminal;

@@ -1,7 +1,7 @@
 //! The commands on runs that are over as clap types; no logic.
 
-use crate::args::OutputFormat;
-use clap::ValueEnum;
+use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
+use clap::{Arg, ValueEnum};
 use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
@@ -17,7 +17,7 @@ Examples:
   agentv grade latest
   agentv grade 2026-11-16T03-59-47-579Z-ef7e --cache --out regraded.jsonl
   agentv grade results.jsonl evals/support.eval.yaml")]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
+#[command(mut_args(in_words_of_grading))]
 pub(crate) struct GradeArgs {
     /// The id or the folder of a run, `latest`, or a results file (.jsonl, .yaml)
     #[arg(value_name = "RUN")]
@@ -31,66 +31,50 @@ pub(crate) struct GradeArgs {
     /// The targets file, or a directory that holds it, for the judges [default: looked for from each eval file upwards]
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
-    /// Grade only cases whose id matches
-    #[arg(long, value_name = "GLOB", help_heading = "Which cases")]
-    pub eval_id: Option<String>,
-    /// Grade only cases with this text in their id, or whose id matches this pattern; repeat it for more
-    #[arg(long, value_name = "TEXT|GLOB", help_heading = "Which cases")]
-    pub filter: Vec<String>,
-    /// Grade only cases with this tag; repeat it for more
-    #[arg(long, value_name = "TAG", help_heading = "Which cases")]
-    pub tag: Vec<String>,
+    #[command(flatten)]
+    pub cases: CaseArgs,
     /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
-    /// Where results go [default: .agentv/results/grade_<time>.jsonl]
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// The format of the results
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
-    pub output_format: OutputFormat,
-    /// Keep nothing in .agentv/runs
-    #[arg(long)]
-    pub no_run_folder: bool,
-    /// Keep answers of judges in .agentv/cache, and do not ask again what is known there
-    #[arg(long)]
-    pub cache: bool,
-    /// Ask judges again and keep nothing, whatever the files say
-    #[arg(long, conflicts_with = "cache")]
-    pub no_cache: bool,
+    #[command(flatten)]
+    pub results: ResultsArgs,
+    #[command(flatten)]
+    pub keep: KeepArgs,
     /// Seconds that one judge may take; 0 means no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
     pub agent_timeout: f64,
-    /// Exit 1 if the mean score of any target is below this
-    #[arg(long, value_name = "SCORE")]
-    pub threshold: Option<f64>,
-    /// Exit 1 if any case scores below this
-    #[arg(long, value_name = "SCORE")]
-    pub case_threshold: Option<f64>,
-    /// Start no more cases once N have ended in an error, and exit 3
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_errors: Option<u32>,
-    /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
-    #[arg(long)]
-    pub fail_fast: bool,
-    /// Start no more calls of judges once they have cost so many US dollars, and exit 3
-    #[arg(long, value_name = "USD")]
-    pub max_cost: Option<f64>,
-    /// Start no more calls of judges once they have used N tokens, and exit 3
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_tokens: Option<u64>,
-    /// Do not exit 3 when records have errors
-    #[arg(long)]
-    pub allow_errors: bool,
-    /// Leave out cases and evaluators that cannot be used, instead of refusing to grade
-    #[arg(long)]
-    pub skip_invalid: bool,
-    /// Treat warnings in files as errors
-    #[arg(long)]
-    pub strict: bool,
+    #[command(flatten)]
+    pub terms: TermsArgs,
     /// Say more
     #[arg(long)]
     pub verbose: bool,
+}
+
+/// What shared flags are about where only judges are asked.
+fn in_words_of_grading(flag: Arg) -> Arg {
+    let help = match flag.get_id().as_str() {
+        "eval_id" => "Grade only cases whose id matches",
+        "filter" => {
+            "Grade only cases with this text in their id, or whose id matches this pattern; repeat it for more"
+        }
+        "tag" => "Grade only cases with this tag; repeat it for more",
+        "out" => "Where results go [default: .agentv/results/grade_<time>.jsonl]",
+        "no_run_folder" => "Keep nothing in .agentv/runs",
+        "cache" => {
+            "Keep answers of judges in .agentv/cache, and do not ask again what is known there"
+        }
+        "no_cache" => "Ask judges again and keep nothing, whatever the files say",
+        "record" => "Write every call of judges to a cassette, a text file fit for Git",
+        "max_cost" => {
+            "Start no more calls of judges once they have cost so many US dollars, and exit 3"
+        }
+        "max_tokens" => "Start no more calls of judges once they have used N tokens, and exit 3",
+        "skip_invalid" => {
+            "Leave out cases and evaluators that cannot be used, instead of refusing to grade"
+        }
+        _ => return flag,
+    };
+    flag.help(help)
 }
 
 #[derive(Debug, clap::Args)]

@@ -13,6 +13,7 @@ pub mod workspace;
 pub mod prompt;
 
 pub mod call;
+pub mod layer;
 pub mod provider;
 pub mod retry;
 pub mod secret;
@@ -37,6 +38,7 @@ pub use evaluator::{
 };
 pub use event::RunEvent;
 pub use id::{EvalId, EvaluatorName, TargetName};
+pub use layer::Layer;
 pub use provider::{
     BatchProvider, PromptMode, Provider, ProviderError, ProviderInfo, Request, Response,
 };

@@ -1,8 +1,8 @@
 //! `agentv grade`: the answers of an earlier run, graded by the evaluators of now.
 
 use super::eval::{Occasion, Origin, Refusal, conduct, is_same_file, told};
-use crate::args::{Args, Command, EvalArgs, GradeArgs};
-use crate::settings::{EvalSettings, Surroundings};
+use crate::args::{Args, CaseArgs, Command, EvalArgs, GradeArgs};
+use crate::settings::{EvalSettings, Surroundings, unnamed};
 use crate::terminal::{self, Screen};
 use agentv_core::TargetName;
 use agentv_runtime::folder::{RunFiles, Runs};
@@ -33,6 +33,9 @@ fn attempt(
     let mut settings = EvalSettings::resolve(args, surroundings)?;
     settings.choice.regrade = true;
     settings.choice.targets = targets(&recorded, &wanted, &found)?;
+    if !settings.out_given {
+        settings.out = unnamed("grade", settings.writer, surroundings);
+    }
     if found.folder.is_none() && is_same_file(&found.results, &settings.out) {
         let message = format!("`--out` would overwrite the results `{}`", found.name);
         return Err(Refusal::usage(message, "choose another name for the results"));
@@ -167,8 +170,7 @@ fn eval_args(args: GradeArgs, info: Option<&RunInfo>) -> Result<EvalArgs, Refusa
         Ok(Command::Eval(eval)) => *eval,
         _ => return Err(Refusal::incomplete("`agentv eval` cannot be told what to do".to_owned())),
     };
-    eval.paths = args.paths;
-    (eval.eval_id, eval.filter, eval.tag) = (args.eval_id, args.filter, args.tag);
+    (eval.paths, eval.cases) = (args.paths, args.cases);
     if let Some(info) = info {
         as_it_was(&mut eval, info);
     }
@@ -178,19 +180,9 @@ fn eval_args(args: GradeArgs, info: Option<&RunInfo>) -> Result<EvalArgs, Refusa
             "name them: `agentv grade results.jsonl my.eval.yaml`",
         ));
     }
-    eval.target = args.target;
-    eval.targets = args.targets;
-    eval.workers = args.workers;
-    eval.output_format = args.output_format;
-    eval.out = Some(args.out.unwrap_or_else(|| out(&eval)));
-    eval.no_run_folder = args.no_run_folder;
-    (eval.cache, eval.no_cache) = (args.cache, args.no_cache);
-    eval.agent_timeout = args.agent_timeout;
-    (eval.threshold, eval.case_threshold) = (args.threshold, args.case_threshold);
-    (eval.max_errors, eval.fail_fast) = (args.max_errors, args.fail_fast);
-    (eval.max_cost, eval.max_tokens) = (args.max_cost, args.max_tokens);
-    eval.allow_errors = args.allow_errors;
-    (eval.skip_invalid, eval.strict) = (args.skip_invalid, args.strict);
+    (eval.target, eval.targets) = (args.target, args.targets);
+    (eval.workers, eval.agent_timeout) = (args.workers, args.agent_timeout);
+    (eval.results, eval.keep, eval.terms) = (args.results, args.keep, args.terms);
     eval.verbose = args.verbose;
     Ok(eval)
 }
@@ -201,22 +193,14 @@ fn as_it_was(eval: &mut EvalArgs, info: &RunInfo) {
         let files = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
         eval.paths = files.map(|file| file.path.clone()).collect();
     }
-    if eval.eval_id.is_none() && eval.filter.is_empty() && eval.tag.is_empty() {
+    let CaseArgs { eval_id, filter, tag } = &mut eval.cases;
+    if eval_id.is_none() && filter.is_empty() && tag.is_empty() {
         let choice = info.choice.clone();
-        (eval.eval_id, eval.filter, eval.tag) = (choice.eval_id, choice.filter, choice.tags);
+        (*eval_id, *filter, *tag) = (choice.eval_id, choice.filter, choice.tags);
         eval.sample = choice.sample.and_then(|sample| u64::try_from(sample).ok());
         eval.seed = choice.seed.unwrap_or(0);
         eval.shard = choice.shard;
     }
-}
-
-fn out(eval: &EvalArgs) -> PathBuf {
-    let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
-    let extension = match eval.output_format {
-        crate::args::OutputFormat::Jsonl => "jsonl",
-        crate::args::OutputFormat::Yaml => "yaml",
-    };
-    PathBuf::from(format!(".agentv/results/grade_{stamp}.{extension}"))
 }
 
 /// Whose answers are graded.

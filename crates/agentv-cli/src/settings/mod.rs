@@ -4,7 +4,7 @@ mod github;
 mod resolve;
 
 pub(crate) use github::GithubActions;
-pub(crate) use resolve::{EvalSettings, SettingsError, Showing, files};
+pub(crate) use resolve::{EvalSettings, SettingsError, Showing, files, unnamed};
 
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};

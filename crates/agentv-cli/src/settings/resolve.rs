@@ -1,7 +1,7 @@
 //! What the flags mean: nothing optional is left that is not truly optional.
 
 use super::Surroundings;
-use crate::args::{EvalArgs, OutputFormat, ReportFormat};
+use crate::args::{EvalArgs, KeepArgs, OutputFormat, ReportFormat, TermsArgs};
 use crate::report::Wanted;
 use agentv_core::{TargetName, Trials};
 use agentv_runtime::cache::CacheChoice;
@@ -121,22 +121,16 @@ impl EvalSettings {
         let (files, found) = files(&args.paths, surroundings)
             .map_err(|error| SettingsError::new(error.to_string(), error.help()))?;
         let selection = selection(&args)?;
-        let (gates, budget) = (gates(&args)?, budget(&args)?);
-        let writer = match args.output_format {
-            OutputFormat::Jsonl => WriterKind::find("jsonl"),
-            OutputFormat::Yaml => WriterKind::find("yaml"),
-        };
-        let writer = writer.ok_or_else(|| {
-            SettingsError::new("there is no such output format", "use jsonl or yaml")
-        })?;
+        let (gates, budget) = (gates(&args.terms)?, budget(&args.terms)?);
+        let writer = writer(args.results.output_format)?;
         let reports = reports(&args, surroundings)?;
-        let (cache, showing) = (cache(&args), Showing::of(&args, surroundings));
+        let showing = Showing::of(&args, surroundings);
         let targets = targets(&args.target);
         let told = RunChoice {
             targets: targets.iter().map(ToString::to_string).collect(),
-            eval_id: args.eval_id,
-            filter: args.filter,
-            tags: args.tag,
+            eval_id: args.cases.eval_id,
+            filter: args.cases.filter,
+            tags: args.cases.tag,
             changed_since: args.changed_since.clone(),
             sample: selection.sample.map(|sample| sample.count),
             seed: selection.sample.map(|sample| sample.seed),
@@ -148,8 +142,11 @@ impl EvalSettings {
             targets_file: args.targets,
             selection,
             changed_since: args.changed_since,
-            out_given: args.out.is_some(),
-            out: out(args.out, writer, surroundings),
+            out_given: args.results.out.is_some(),
+            out: match args.results.out {
+                Some(out) => surroundings.working_dir.join(out),
+                None => unnamed("eval", writer, surroundings),
+            },
             writer,
             run: RunSettings {
                 agent_timeout: time_limit(args.agent_timeout),
@@ -170,14 +167,14 @@ impl EvalSettings {
                 }),
             },
             reports,
-            cache,
-            record: args.record,
-            replay: args.replay,
-            skip_invalid: args.skip_invalid,
-            strict: args.strict,
+            cache: cache(&args.keep),
+            record: args.keep.record,
+            replay: args.keep.replay,
+            skip_invalid: args.terms.skip_invalid,
+            strict: args.terms.strict,
             keep: Keep {
                 // A dry run costs nothing, so there is nothing to be kept of it.
-                folder: !args.no_run_folder && !args.dry_run,
+                folder: !args.keep.no_run_folder && !args.dry_run,
                 retry_errors: args.retry_errors,
             },
             showing,
@@ -202,9 +199,9 @@ pub(crate) fn files(
 }
 
 /// What must hold for the run to be a good one.
-fn gates(args: &EvalArgs) -> Result<Gates, SettingsError> {
+fn gates(terms: &TermsArgs) -> Result<Gates, SettingsError> {
     for (flag, score) in
-        [("--threshold", args.threshold), ("--case-threshold", args.case_threshold)]
+        [("--threshold", terms.threshold), ("--case-threshold", terms.case_threshold)]
     {
         if let Some(score) = score.filter(|score| !(0.0..=1.0).contains(score)) {
             return Err(SettingsError::new(
@@ -214,22 +211,22 @@ fn gates(args: &EvalArgs) -> Result<Gates, SettingsError> {
         }
     }
     Ok(Gates {
-        target_mean: args.threshold,
-        every_case: args.case_threshold,
-        allow_errors: args.allow_errors,
-        max_errors: args.max_errors.map(|max| max as usize),
-        fail_fast: args.fail_fast,
+        target_mean: terms.threshold,
+        every_case: terms.case_threshold,
+        allow_errors: terms.allow_errors,
+        max_errors: terms.max_errors.map(|max| max as usize),
+        fail_fast: terms.fail_fast,
     })
 }
 
-fn budget(args: &EvalArgs) -> Result<Budget, SettingsError> {
-    if let Some(cost) = args.max_cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
+fn budget(terms: &TermsArgs) -> Result<Budget, SettingsError> {
+    if let Some(cost) = terms.max_cost.filter(|cost| !(cost.is_finite() && *cost > 0.0)) {
         return Err(SettingsError::new(
             format!("`--max-cost {cost}` is no budget"),
             "give dollars above 0, like 2.5",
         ));
     }
-    Ok(Budget { max_cost_usd: args.max_cost, max_tokens: args.max_tokens })
+    Ok(Budget { max_cost_usd: terms.max_cost, max_tokens: terms.max_tokens })
 }
 
 /// Which cases the flags ask for.
@@ -238,11 +235,12 @@ fn selection(args: &EvalArgs) -> Result<Selection, SettingsError> {
     let shard = args.shard.as_deref().map(str::parse).transpose().map_err(|error: BadShard| {
         SettingsError::new(error.to_string(), "write `--shard 2/8` for the second of eight")
     })?;
-    let filters = args.filter.iter().map(|text| IdFilter::new(text)).collect::<Result<_, _>>();
+    let filters =
+        args.cases.filter.iter().map(|text| IdFilter::new(text)).collect::<Result<_, _>>();
     Ok(Selection {
-        eval_id: args.eval_id.as_deref().map(Glob::new).transpose().map_err(bad_glob)?,
+        eval_id: args.cases.eval_id.as_deref().map(Glob::new).transpose().map_err(bad_glob)?,
         filters: filters.map_err(bad_glob)?,
-        tags: args.tag.clone(),
+        tags: args.cases.tag.clone(),
         changed: None,
         sample: args.sample.map(|count| Sample {
             count: usize::try_from(count).unwrap_or(usize::MAX),
@@ -268,8 +266,8 @@ fn reports(args: &EvalArgs, surroundings: &Surroundings) -> Result<Vec<Wanted>, 
     Ok(wanted)
 }
 
-fn cache(args: &EvalArgs) -> Option<CacheChoice> {
-    match (args.cache, args.no_cache) {
+fn cache(keep: &KeepArgs) -> Option<CacheChoice> {
+    match (keep.cache, keep.no_cache) {
         (_, true) => Some(CacheChoice::Never),
         (true, false) => Some(CacheChoice::Models),
         (false, false) => None,
@@ -296,11 +294,17 @@ fn time_limit(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|limit| !limit.is_zero())
 }
 
-fn out(given: Option<PathBuf>, writer: &WriterKind, surroundings: &Surroundings) -> PathBuf {
-    let path = given.unwrap_or_else(|| {
-        let now = jiff::Timestamp::now();
-        let stamp = format!("{now:.3}").replace([':', '.'], "-");
-        PathBuf::from(format!(".agentv/results/eval_{stamp}.{}", writer.extension))
-    });
+fn writer(format: OutputFormat) -> Result<&'static WriterKind, SettingsError> {
+    let writer = match format {
+        OutputFormat::Jsonl => WriterKind::find("jsonl"),
+        OutputFormat::Yaml => WriterKind::find("yaml"),
+    };
+    writer.ok_or_else(|| SettingsError::new("there is no such output format", "use jsonl or yaml"))
+}
+
+/// Where the results of a command go if nobody says so.
+pub(crate) fn unnamed(command: &str, writer: &WriterKind, surroundings: &Surroundings) -> PathBuf {
+    let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
+    let path = format!(".agentv/results/{command}_{stamp}.{}", writer.extension);
     surroundings.working_dir.join(path)
 }

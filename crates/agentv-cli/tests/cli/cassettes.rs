@@ -70,6 +70,34 @@ fn a_replay_needs_no_server_and_no_key() {
 }
 
 #[test]
+fn a_replay_asks_for_no_key_that_its_targets_do_not_even_name() {
+    let api = FakeLlm::answering("ok");
+    let cx = context();
+    cx.write("targets.yaml", &targets(&[openai_target("default", "${{ BASE }}")]));
+    cx.write("suite.yaml", &cases(&["a"]));
+    let args = ["eval", "suite.yaml", "--out", "out.jsonl", "--record", "tape.jsonl"];
+    cx.agentv(args).env("BASE", api.url()).run().success();
+    let recorded = lines(&cx);
+    // Without an address it would be OpenAI itself, which wants a key.
+    eval(&cx, &[]).code(2).stderr_has("target `default` needs `api_key`");
+    eval(&cx, &["--replay", "tape.jsonl"]).success();
+    assert_eq!(recorded, lines(&cx));
+    for provider in ["openai", "anthropic", "gemini"] {
+        cx.write(
+            "targets.yaml",
+            &targets(&[format!("  - name: default\n    provider: {provider}\n    model: m\n")]),
+        );
+        eval(&cx, &[]).code(2).stderr_has("target `default` needs `api_key`");
+        eval(&cx, &["--replay", "tape.jsonl"]).success();
+    }
+    // A key in the file is a mistake all the same.
+    let literal = openai_target("default", &api.url()) + "    api_key: sk-very-secret\n";
+    cx.write("targets.yaml", &targets(&[literal]));
+    let ran = eval(&cx, &["--replay", "tape.jsonl"]);
+    ran.code(2).stderr_has("stands in the file").stderr_lacks("very-secret");
+}
+
+#[test]
 fn candidates_judges_and_scripts_are_all_on_it() {
     let nonsense = FakeReply::completion("m", "Hm.");
     let api = FakeLlm::after([nonsense], GOOD);

@@ -249,6 +249,49 @@ fn with_a_cache_an_unchanged_answer_is_graded_again_for_nothing() {
 }
 
 #[test]
+fn judges_are_recorded_once_and_replayed_without_anybody_to_ask() {
+    let judge = FakeLlm::answering(MARKS);
+    let cx = context();
+    let target = counting() + "    judge_target: judge\n";
+    let paid = openai_target("judge", &judge.url()) + "    api_key: ${{ THE_KEY }}\n";
+    cx.write("targets.yaml", &targets(&[target, paid]));
+    cx.write("suite.yaml", &cases(&["a", "b"]));
+    eval(&cx, &[]).success();
+    regrade_by(&cx, "{name: good, type: llm_judge}");
+    let timeless = |ran: &Ran| ran.records().into_iter().map(timeless).collect::<Vec<_>>();
+    let recording = ["grade", "latest", "--out", "graded.jsonl", "--record", "tape.jsonl"];
+    let ran = cx.agentv(recording).env("THE_KEY", "canary-123").run();
+    ran.success().stdout_has("Cassette written to: tape.jsonl (2 calls)");
+    let recorded = timeless(&ran);
+    assert_eq!(recorded[0]["score"], 1.0);
+    assert!(!cx.read("tape.jsonl").contains("candidate"), "targets are not asked");
+    drop(judge);
+    let ran = grade(&cx, &["latest", "--replay", "tape.jsonl"]);
+    assert_eq!(timeless(ran.success()), recorded);
+    assert_eq!(calls(&cx), 2);
+    // Another question is not on it.
+    cx.write("suite.yaml", &cx.read("suite.yaml").replace("Says ok", "Says ok, politely"));
+    let missed = grade(&cx, &["latest", "--replay", "tape.jsonl"]).records();
+    let why = missed[0]["evaluator_results"][0]["error"]["message"].as_str().unwrap();
+    assert!(why.contains("was asked something else when it was recorded"), "{why}");
+    let ran = grade(&cx, &["latest", "--replay", "tape.jsonl", "--record", "tape.jsonl"]);
+    ran.code(2).stderr_has("cannot be used with");
+}
+
+#[test]
+fn the_cassette_of_a_run_has_its_judges_on_it() {
+    let judge = FakeLlm::answering(MARKS);
+    let cx = context();
+    let target = counting() + "    judge_target: judge\n";
+    cx.write("targets.yaml", &targets(&[target, openai_target("judge", &judge.url())]));
+    cx.write("suite.yaml", &cases(&["a", "b"]).replace(GRADER, "{name: good, type: llm_judge}"));
+    eval(&cx, &["--record", "tape.jsonl"]).success();
+    drop(judge);
+    let ran = grade(&cx, &["latest", "--replay", "tape.jsonl"]);
+    ran.success().stdout_has("2 pass");
+}
+
+#[test]
 fn the_target_needs_no_key_when_it_is_not_asked() {
     let api = FakeLlm::start(|asked| FakeReply::text(asked, "ok"));
     let cx = context();

@@ -3,11 +3,7 @@
 use super::key::{AnswerKey, Settled};
 use super::store::Store;
 use agentv_core::call::Log;
-use agentv_core::{
-    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
-};
-use async_trait::async_trait;
-use std::num::NonZeroUsize;
+use agentv_core::{BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -94,14 +90,16 @@ fn warn(log: &Arc<dyn Log>, has_warned: &AtomicBool, store: &Store, error: &std:
     }
 }
 
-#[async_trait]
-impl Provider for Cached {
-    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+impl Layer for Cached {
+    fn inner(&self) -> &dyn Provider {
+        &*self.provider
+    }
+
+    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let key = self.key(request, cx);
         if let Some(response) = key.as_ref().and_then(|key| self.find(key)) {
             return Ok(response);
         }
-        // Not before: what is known needs no healthy target.
         self.provider.prepare(cx).await?;
         let started = Instant::now();
         let mut response = self.provider.invoke(request, cx).await?;
@@ -112,34 +110,10 @@ impl Provider for Cached {
         Ok(response)
     }
 
-    fn info(&self) -> ProviderInfo {
-        self.provider.info()
-    }
-
-    fn is_free(&self) -> bool {
-        self.provider.is_free()
-    }
-
-    fn max_workers(&self) -> Option<NonZeroUsize> {
-        self.provider.max_workers()
-    }
-
-    fn batch(&self) -> Option<&dyn BatchProvider> {
-        self.provider.batch().map(|_| self as &dyn BatchProvider)
-    }
-}
-
-/// The time belongs to the answer, so that it is graded the same when it is found again.
-pub(crate) fn took(response: &mut Response, elapsed: Duration) {
-    let milliseconds = (elapsed.as_secs_f64() * 1000.0).round();
-    response.reported.duration_ms.get_or_insert(milliseconds);
-}
-
-#[async_trait]
-impl BatchProvider for Cached {
     /// One call for those that are not known.
-    async fn invoke_batch(
+    async fn ask_batch(
         &self,
+        door: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
@@ -149,7 +123,7 @@ impl BatchProvider for Cached {
             keys.iter().map(|key| self.find(key.as_ref()?)).collect();
         let unknown = requests.iter().zip(&known).filter(|(_, known)| known.is_none());
         let unknown: Vec<Request> = unknown.map(|(request, _)| request.clone()).collect();
-        let mut asked = self.ask_batch(&unknown, cx).await?.into_iter();
+        let mut asked = self.ask_unknown(door, &unknown, cx).await?.into_iter();
         let mut responses = Vec::with_capacity(requests.len());
         for (key, known) in keys.into_iter().zip(known) {
             if let Some(response) = known {
@@ -163,17 +137,29 @@ impl BatchProvider for Cached {
         }
         Ok(responses)
     }
+
+    /// Put off until something is not known: what is known needs no healthy target.
+    async fn prepare(&self, _: &CallContext) -> Result<(), ProviderError> {
+        Ok(())
+    }
+}
+
+/// The time belongs to the answer, so that it is graded the same when it is found again.
+pub(crate) fn took(response: &mut Response, elapsed: Duration) {
+    let milliseconds = (elapsed.as_secs_f64() * 1000.0).round();
+    response.reported.duration_ms.get_or_insert(milliseconds);
 }
 
 impl Cached {
-    async fn ask_batch(
+    async fn ask_unknown(
         &self,
+        door: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
-        let Some(door) = self.provider.batch().filter(|_| !requests.is_empty()) else {
+        if requests.is_empty() {
             return Ok(Vec::new());
-        };
+        }
         self.provider.prepare(cx).await?;
         let responses = door.invoke_batch(requests, cx).await?;
         // With too few or too many nobody knows which is whose.

@@ -4,13 +4,10 @@ use super::call::{Call, CassetteError, Head, Line, VERSION};
 use crate::cache::{RequestDigest, took};
 use agentv_core::call::Role;
 use agentv_core::{
-    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
-    TargetName,
+    BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
 };
-use async_trait::async_trait;
 use std::fs;
 use std::io::{self, Write as _};
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -117,8 +114,7 @@ impl Recording {
         RequestDigest::of(request, Some(&self.recorder.root))
     }
 
-    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
-        // A target that is not healthy is an answer to be recorded, too.
+    async fn call(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         self.provider.prepare(cx).await?;
         let started = Instant::now();
         let mut response = self.provider.invoke(request, cx).await?;
@@ -144,9 +140,12 @@ impl Recording {
     }
 }
 
-#[async_trait]
-impl Provider for Recording {
-    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+impl Layer for Recording {
+    fn inner(&self) -> &dyn Provider {
+        &*self.provider
+    }
+
+    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         if request.workspace.is_some() {
             cx.log.warn(format!(
                 "{}: not recorded, since what an agent leaves in its workspace is not on a cassette",
@@ -156,40 +155,19 @@ impl Provider for Recording {
             return self.provider.invoke(request, cx).await;
         }
         let asked = self.digest(request);
-        let outcome = self.ask(request, cx).await;
+        let outcome = self.call(request, cx).await;
         let call = Call::of(&self.target, request, cx);
         self.recorder.note(call, asked, &self.as_seen(&outcome, cx));
         outcome
     }
 
-    fn info(&self) -> ProviderInfo {
-        self.provider.info()
-    }
-
-    fn is_free(&self) -> bool {
-        self.provider.is_free()
-    }
-
-    fn max_workers(&self) -> Option<NonZeroUsize> {
-        self.provider.max_workers()
-    }
-
-    fn batch(&self) -> Option<&dyn BatchProvider> {
-        self.provider.batch().map(|_| self as &dyn BatchProvider)
-    }
-}
-
-#[async_trait]
-impl BatchProvider for Recording {
     /// Each answer is a call of its own. Of a batch that failed nothing is kept: its cases are asked one by one.
-    async fn invoke_batch(
+    async fn ask_batch(
         &self,
+        door: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
-        let Some(door) = self.provider.batch() else {
-            return Err(ProviderError::failed("there is no batch call"));
-        };
         self.provider.prepare(cx).await?;
         let asked: Vec<RequestDigest> =
             requests.iter().map(|request| self.digest(request)).collect();
@@ -201,5 +179,10 @@ impl BatchProvider for Recording {
             }
         }
         Ok(responses)
+    }
+
+    /// Put off until the calls: that a target is not healthy is an answer to be recorded, too.
+    async fn prepare(&self, _: &CallContext) -> Result<(), ProviderError> {
+        Ok(())
     }
 }

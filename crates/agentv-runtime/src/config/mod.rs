@@ -17,5 +17,5 @@ pub use node::{Entry, Kind, Map, Node, Span};
 pub use note::{Cost, Dropped, Note, Notes, Place};
 pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
-pub use secret::Presence;
+pub use secret::{MISSING_SECRET, Presence};
 pub use variables::Variables;

@@ -4,6 +4,9 @@ use super::env::variable_reference;
 use super::{Fields, Node};
 use agentv_core::Secret;
 
+/// The code of a note on a secret that must be there and is not even named.
+pub const MISSING_SECRET: &str = "config::no_secret";
+
 /// Whether a secret must be there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Presence {
@@ -28,7 +31,7 @@ impl Fields<'_, '_> {
                 let help =
                     question.unwrap_or_else(|| format!("add `{key}: ${{{{ {variable} }}}}`"));
                 let span = span.unwrap_or_else(|| self.head());
-                self.error_at("config::missing", span, message).help(help);
+                self.error_at(MISSING_SECRET, span, message).help(help);
             }
             return None;
         };

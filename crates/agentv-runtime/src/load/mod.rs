@@ -59,7 +59,7 @@ pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
 pub use validate::{FileKind, validatable, validate};
 pub use written::{CSV_KEYS, CsvShape, Written, written};
 
-use crate::config::{Cost, Dropped, Env, Note, Notes};
+use crate::config::{Cost, Dropped, Env, MISSING_SECRET, Note, Notes};
 use crate::process::Processes;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -96,6 +96,11 @@ impl Report {
     pub fn extend(&mut self, other: Self) {
         self.notes.extend(other.notes);
         self.dropped += other.dropped;
+    }
+
+    /// Takes back that secrets are missing, for a run that calls nobody.
+    pub fn forgive_missing_secrets(&mut self) {
+        self.notes.retain(|note| note.code != MISSING_SECRET);
     }
 
     /// What the worst of all notes costs, kept or not.

@@ -5,14 +5,9 @@ use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
 use agentv_core::call::Line;
-use agentv_core::{
-    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
-    TargetName,
-};
-use async_trait::async_trait;
+use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -92,10 +87,13 @@ impl Target {
     }
 }
 
-#[async_trait]
-impl Provider for Target {
+impl Layer for Target {
+    fn inner(&self) -> &dyn Provider {
+        &*self.provider
+    }
+
     /// Calls until there is an answer, or an error that is worth no other call.
-    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         for tries in 1.. {
             let error = match self.call(request, cx).await {
                 Ok(response) => return Ok(after(tries, response)),
@@ -114,26 +112,6 @@ impl Provider for Target {
             }
         }
         Err(ProviderError::failed("there are no more numbers to count tries with"))
-    }
-
-    fn info(&self) -> ProviderInfo {
-        self.provider.info()
-    }
-
-    fn is_free(&self) -> bool {
-        self.provider.is_free()
-    }
-
-    async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
-        self.provider.prepare(cx).await
-    }
-
-    fn max_workers(&self) -> Option<NonZeroUsize> {
-        self.provider.max_workers()
-    }
-
-    fn batch(&self) -> Option<&dyn BatchProvider> {
-        self.provider.batch()
     }
 }
 

@@ -5,11 +5,8 @@ use super::limits::Estimate;
 use super::spending::{Amount, Bill, Overrun, Reservation, Spending};
 use crate::providers::{Billing, Tells};
 use agentv_core::{
-    BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
-    TargetName,
+    BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
 };
-use async_trait::async_trait;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Asks only while there is money left. It is around the retries, so that one call is one call, and inside of the cache, as
@@ -104,9 +101,12 @@ pub(super) fn unknowable(
         .then(|| Overrun::UnknownTokens { target: name.clone() })
 }
 
-#[async_trait]
-impl Provider for Metered {
-    async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+impl Layer for Metered {
+    fn inner(&self) -> &dyn Provider {
+        &*self.provider
+    }
+
+    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let reservation = self.reserve(self.estimate(request), cx).await?;
         let outcome = self.provider.invoke(request, cx).await;
         let bill = match &outcome {
@@ -118,36 +118,13 @@ impl Provider for Metered {
         outcome
     }
 
-    fn info(&self) -> ProviderInfo {
-        self.provider.info()
-    }
-
-    fn is_free(&self) -> bool {
-        self.provider.is_free()
-    }
-
-    async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
-        self.provider.prepare(cx).await
-    }
-
-    fn max_workers(&self) -> Option<NonZeroUsize> {
-        self.provider.max_workers()
-    }
-
-    fn batch(&self) -> Option<&dyn BatchProvider> {
-        self.provider.batch().map(|_| self as &dyn BatchProvider)
-    }
-}
-
-#[async_trait]
-impl BatchProvider for Metered {
     /// One call, however many answers it brings.
-    async fn invoke_batch(
+    async fn ask_batch(
         &self,
+        door: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
-        let Some(door) = self.provider.batch() else { return Ok(Vec::new()) };
         let mut amount = Amount::default();
         for request in requests {
             let one = self.estimate(request);
