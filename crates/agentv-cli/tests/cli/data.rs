@@ -272,8 +272,9 @@ fn a_table_that_changes_while_it_is_run_ends_the_run() {
     let ask = "echo 'z,q,x' >> t.csv; echo ok";
     cx.write("targets.yaml", &targets(&[cli_target("default", ask)]));
     cx.write("t.yaml", &format!("execution: {{evaluators: [{GRADER}]}}\n"));
-    let mut table = "id,input,criteria\n".to_owned();
-    (0..20).for_each(|number| writeln!(table, "c{number},q,x").unwrap());
+    // A small one would be held in memory.
+    let (mut table, question) = ("id,input,criteria\n".to_owned(), "q".repeat(16 << 10));
+    (0..20).for_each(|number| writeln!(table, "c{number},{question},x").unwrap());
     cx.write("t.csv", &table);
     run(&cx, "t.csv", &[]).code(3).stderr_has("changed while it was being run");
 }

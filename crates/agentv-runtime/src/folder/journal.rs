@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The journal of a run under way.
@@ -27,7 +27,7 @@ pub struct Journal {
 
 #[derive(Debug)]
 struct Written {
-    file: File,
+    file: Arc<File>,
     /// How much of the file is whole lines.
     length: u64,
     is_synced: bool,
@@ -139,8 +139,13 @@ impl Journal {
         let mut file = File::options().append(true).read(true).create(true).open(path)?;
         let length = whole_lines(&mut file)?;
         file.set_len(length)?;
-        let written =
-            Written { file, length, is_synced: true, has_answers: length > 0, failure: None };
+        let written = Written {
+            file: Arc::new(file),
+            length,
+            is_synced: true,
+            has_answers: length > 0,
+            failure: None,
+        };
         Ok(Self { root: root.to_owned(), written: Mutex::new(written) })
     }
 
@@ -188,7 +193,7 @@ impl Journal {
         if written.failure.is_some() {
             return Err(io::Error::other("the journal could not be written before"));
         }
-        match written.file.write_all(lines) {
+        match (&*written.file).write_all(lines) {
             Ok(()) => {
                 written.length += lines.len() as u64;
                 written.is_synced = false;
@@ -207,12 +212,15 @@ impl Journal {
 
     /// Makes it last through a power cut.
     pub fn sync(&self) -> io::Result<()> {
-        let mut written = self.lock();
-        if written.is_synced {
-            return Ok(());
-        }
-        written.is_synced = true;
-        written.file.sync_data()
+        let file = {
+            let mut written = self.lock();
+            if std::mem::replace(&mut written.is_synced, true) {
+                return Ok(());
+            }
+            Arc::clone(&written.file)
+        };
+        // Not under the lock: workers would have to wait for the disk.
+        file.sync_data()
     }
 
     /// Whether somebody may have paid for what is in it.

@@ -8,16 +8,17 @@ use super::source::{CaseSource, Pick, SourceKind};
 use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
 use super::suite;
 use crate::config::Notes;
-use agentv_core::TargetName;
+use agentv_core::{EvalCase, TargetName};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Up to so many bytes a dataset is held in memory, as other files are, and is not worth another thread. Larger ones are
+/// streamed: they are read twice, but memory does not grow with them.
+const HELD: u64 = 256 * 1024;
 /// How many bytes of rows are checked at a time.
 const BATCH: usize = 64 * 1024;
-/// How many bytes a dataset has before it is worth another thread.
-const WORTH_IT: u64 = 2 * BATCH as u64;
 
 /// Checks a dataset.
 pub(super) fn check(
@@ -26,25 +27,28 @@ pub(super) fn check(
     scope: Scope,
     notes: &mut Notes,
 ) -> io::Result<CaseSource> {
-    let threads = if data.bytes()? < WORTH_IT { 1 } else { usize::MAX };
+    let (purpose, threads) =
+        if data.bytes()? <= HELD { (Purpose::Run, 1) } else { (Purpose::Check, usize::MAX) };
     let input = Mutex::new(Input { rows: layout.open(&data, Seen::first())?, batches: 0 });
     let gathered = Mutex::new(Gathered::new(notes));
-    let work = || check_batches(&input, &layout, &scope, &gathered);
+    let work = || check_batches(&input, &layout, (&scope, purpose), &gathered);
     let outcomes = on_each_core(threads, work).ok_or_else(|| io::Error::other("a check failed"))?;
     outcomes.into_iter().collect::<io::Result<()>>()?;
 
-    let Found { ids, picks, by_target, notes: found } =
-        gathered.into_inner().unwrap_or_else(PoisonError::into_inner).found;
-    notes.absorb(found);
-    let rows = input.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
-    let total = rows.passed();
-    let source = StreamSource::new(scope, data, layout, rows.seen().clone());
-    let twins = repeated(ids);
+    let found = gathered.into_inner().unwrap_or_else(PoisonError::into_inner).found;
+    notes.absorb(found.notes);
+    let twins = repeated(found.ids);
     if !twins.is_empty() {
-        warn_of_twins(&source, &twins, notes)?;
+        warn_of_twins(&data, &layout, &twins, notes)?;
     }
-    let kind = SourceKind::Streamed { source: Arc::new(source), picks, only: None };
-    Ok(CaseSource { kind, by_target, total })
+    let rows = input.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
+    let kind = if purpose == Purpose::Run {
+        SourceKind::Held(found.cases.into())
+    } else {
+        let source = Arc::new(StreamSource::new(scope, data, layout, rows.seen().clone()));
+        SourceKind::Streamed { source, picks: found.picks, only: None }
+    };
+    Ok(CaseSource { kind, by_target: found.by_target, total: rows.passed() })
 }
 
 /// Where all threads take their rows from.
@@ -96,19 +100,23 @@ struct Found {
     notes: Notes,
     /// Hashes of the ids. Eight bytes a case: a set of texts would hold the whole file.
     ids: Vec<u64>,
-    /// The lots of the wanted cases, if any are to be drawn.
+    /// The cases themselves, if they are held.
+    cases: Vec<Arc<EvalCase>>,
+    /// The lots of the wanted cases, if any are to be drawn and they are not held.
     picks: Vec<(Pick, Option<TargetName>)>,
     by_target: BTreeMap<Option<TargetName>, usize>,
 }
 
 impl Found {
     fn new(notes: Notes) -> Self {
-        Self { notes, ids: Vec::new(), picks: Vec::new(), by_target: BTreeMap::new() }
+        let (ids, cases, picks) = (Vec::new(), Vec::new(), Vec::new());
+        Self { notes, ids, cases, picks, by_target: BTreeMap::new() }
     }
 
     fn add(&mut self, other: Self) {
         self.notes.absorb(other.notes);
         self.ids.extend(other.ids);
+        self.cases.extend(other.cases);
         self.picks.extend(other.picks);
         for (target, count) in other.by_target {
             *self.by_target.entry(target).or_default() += count;
@@ -143,30 +151,32 @@ impl Gathered {
 fn check_batches(
     input: &Mutex<Input>,
     layout: &Layout,
-    scope: &Scope,
+    (scope, purpose): (&Scope, Purpose),
     gathered: &Mutex<Gathered>,
 ) -> io::Result<()> {
     let mut batch = Batch::default();
     while input.lock().unwrap_or_else(PoisonError::into_inner).fill(&mut batch)? {
-        let found = check_batch(&batch, layout, scope);
+        let found = check_batch(&batch, layout, scope, purpose);
         gathered.lock().unwrap_or_else(PoisonError::into_inner).add(batch.index, found);
     }
     Ok(())
 }
 
-fn check_batch(batch: &Batch, layout: &Layout, scope: &Scope) -> Found {
+fn check_batch(batch: &Batch, layout: &Layout, scope: &Scope, purpose: Purpose) -> Found {
     let mut found = Found::new(Notes::new(scope.suite.file.as_path()));
     for row in batch.rows() {
         let ordinal = row.ordinal;
-        let Some(case) = layout.read(row, scope, Purpose::Check, &mut found.notes) else {
+        let Some(case) = layout.read(row, scope, purpose, &mut found.notes) else {
             continue;
         };
         found.ids.push(hash(case.id.as_str()));
-        if scope.selection.draws() {
+        *found.by_target.entry(case.target.clone()).or_default() += 1;
+        if purpose == Purpose::Run {
+            found.cases.push(Arc::new(case));
+        } else if scope.selection.draws() {
             let pick = scope.selection.pick(case.id.as_str(), ordinal);
-            found.picks.push((pick, case.target.clone()));
+            found.picks.push((pick, case.target));
         }
-        *found.by_target.entry(case.target).or_default() += 1;
     }
     found
 }
@@ -184,11 +194,16 @@ fn repeated(mut hashes: Vec<u64>) -> HashSet<u64> {
 }
 
 /// Names each repeated id where it stands again.
-fn warn_of_twins(source: &StreamSource, twins: &HashSet<u64>, notes: &mut Notes) -> io::Result<()> {
+fn warn_of_twins(
+    data: &Data,
+    layout: &Layout,
+    twins: &HashSet<u64>,
+    notes: &mut Notes,
+) -> io::Result<()> {
     let mut first: BTreeMap<String, usize> = BTreeMap::new();
-    let mut rows = source.layout.open(&source.data, Seen::default())?;
+    let mut rows = layout.open(data, Seen::default())?;
     while let Some(row) = rows.next()? {
-        source.layout.look_at(row, |node, text| {
+        layout.look_at(row, |node, text| {
             let Some(id) = case::id(node).filter(|id| twins.contains(&hash(id))) else { return };
             if let Some(earlier) = first.get(id) {
                 let span = node.get("id").map(|id| id.span);

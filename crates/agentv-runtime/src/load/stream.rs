@@ -20,8 +20,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct StreamSource {
     scope: Scope,
-    pub data: Data,
-    pub layout: Layout,
+    data: Data,
+    layout: Layout,
     /// What the first pass saw; a later pass must see the same.
     seen: Seen,
 }

@@ -358,7 +358,7 @@ impl Feed {
         while let Some(pipe) = &mut self.pipe {
             let rest = &self.bytes[self.written..];
             match pipe.write(rest).await {
-                Ok(count) if count > 0 => self.written += count,
+                Ok(count) if count > 0 && count < rest.len() => self.written += count,
                 // All is written, or the child does not want to read the rest, which is its own business.
                 _ => self.pipe = None,
             }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 /// What a run came to.
@@ -59,6 +59,9 @@ pub struct Run {
     pub tally: Tally,
     pub processes: Arc<Processes>,
 }
+
+/// How often the dispatcher looks for what is not worth waking it.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
@@ -176,20 +179,21 @@ impl Desk {
     async fn serve(mut self) -> Self {
         let mut post = Post::default();
         let mut interrupts = Interrupts::listen();
-        let mut ticks = tokio::time::interval(SYNC_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = every(LOOK_EVERY);
+        let mut syncs = every(SYNC_EVERY);
         loop {
             tokio::select! {
                 biased;
                 Some(line) = self.log.recv() => {
                     self.reporter.event(&line);
                     // It may be long until something else happens.
-                    if self.log.is_empty() && self.inbox.is_empty() {
+                    if self.log.is_empty() {
                         self.reporter.pause();
                     }
                 }
-                // These two before the inbox, which may never be empty.
-                _ = ticks.tick() => {
+                // These before the inbox, which may never be empty.
+                _ = looks.tick() => self.take(&mut post),
+                _ = syncs.tick() => {
                     let synced = self.outputs.sync_paid();
                     self.note_error(synced);
                 }
@@ -198,11 +202,11 @@ impl Desk {
                     if !has_post {
                         break;
                     }
-                    self.inbox.swap(&mut post);
                     self.take(&mut post);
                 }
             }
         }
+        self.take(&mut post);
         let closed = self.outputs.commit().and_then(|()| self.outputs.sync_last());
         self.note_error(closed);
         self.reporter.pause();
@@ -211,6 +215,7 @@ impl Desk {
 
     /// All that is ready goes out in one write, and only then is it told: what was reported is in the file.
     fn take(&mut self, post: &mut Post) {
+        self.inbox.swap(post);
         let mut bytes = &*post.bytes;
         for rendered in post.told.iter_mut().filter_map(|told| told.rendered.take()) {
             match rendered {
@@ -234,8 +239,7 @@ impl Desk {
                 }
             }
         }
-        post.told.clear();
-        post.bytes.clear();
+        post.clear();
         if self.inbox.is_empty() {
             self.reporter.pause();
         }
@@ -258,6 +262,13 @@ impl Desk {
             self.cancel.cancel();
         }
     }
+}
+
+/// Ticks, the first of them after one period.
+fn every(period: Duration) -> Interval {
+    let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
 }
 
 /// Ctrl-C, a polite request to end, or a terminal that is gone.

@@ -15,7 +15,7 @@ const BYTES: usize = 1 << 20;
 /// The two ends.
 pub(super) fn outbox() -> (Outbox, Inbox) {
     let shared = Arc::new(Shared::default());
-    // It rings when there is something where there was nothing, so one ring at a time is enough.
+    // Who rang once need not ring again until somebody has come.
     let (bell, rings) = mpsc::channel(1);
     (Outbox { shared: Arc::clone(&shared), bell }, Inbox { shared, rings })
 }
@@ -46,6 +46,8 @@ pub(super) struct Post {
     pub told: Vec<Told>,
     /// Of all records, one after the other.
     pub bytes: Vec<u8>,
+    /// Whether the dispatcher is on its way.
+    has_rung: bool,
 }
 
 /// Something that happened.
@@ -70,6 +72,19 @@ impl Post {
     fn has_room(&self) -> bool {
         self.told.len() < EVENTS && self.bytes.len() < BYTES
     }
+
+    /// Whether the dispatcher has to be called. A case that starts can wait until it looks by itself: waking it costs more
+    /// than all that it does then.
+    fn wants_ring(&self) -> bool {
+        let is_urgent = self.told.last().is_some_and(|told| told.rendered.is_some());
+        !self.has_rung && (is_urgent || !self.has_room())
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.told.clear();
+        self.bytes.clear();
+        self.has_rung = false;
+    }
 }
 
 impl Outbox {
@@ -79,11 +94,12 @@ impl Outbox {
             let room = {
                 let mut waiting = self.shared.lock();
                 if waiting.has_room() {
-                    let is_first = waiting.told.is_empty();
                     waiting.told.push(told);
                     waiting.bytes.extend_from_slice(bytes);
+                    let wants_ring = waiting.wants_ring();
+                    waiting.has_rung |= wants_ring;
                     drop(waiting);
-                    return if is_first { self.ring() } else { Ok(()) };
+                    return if wants_ring { self.ring() } else { Ok(()) };
                 }
                 // Made while it is locked: it hears of all room that is made from now on.
                 self.shared.room.notified()
@@ -104,7 +120,7 @@ impl Outbox {
 }
 
 impl Inbox {
-    /// Waits until there is something, or nobody left to tell anything: then it is `false`.
+    /// Waits until there is something to be written, or nobody left to tell anything: then it is `false`.
     pub(super) async fn has_post(&mut self) -> bool {
         self.rings.recv().await.is_some()
     }

@@ -112,7 +112,8 @@ impl Provider for Cli {
 
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
         let Some(check) = &self.settings.healthcheck else { return Ok(()) };
-        let found = self.health.get_or_try_init(|| self.examine(check, cx)).await?;
+        // Boxed, as most commands have no check, and would make room for one at every call.
+        let found = Box::pin(self.health.get_or_try_init(|| self.examine(check, cx))).await?;
         found.clone().map_err(|reason| {
             ProviderError::failed(format!("CLI healthcheck failed for '{}': {reason}", self.target))
         })
