@@ -35,6 +35,10 @@ struct JavaScript<F>(F);
 
 impl<F: Formatter> Formatter for JavaScript<F> {
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        // Most are whole, and need no search for the shortest digits.
+        if let Some(whole) = whole(value) {
+            return self.0.write_i64(writer, whole);
+        }
         writer.write_all(ryu_js::Buffer::new().format_finite(value).as_bytes())
     }
 
@@ -87,6 +91,13 @@ impl<F: Formatter> Formatter for JavaScript<F> {
     }
 }
 
+/// The same number as an integer, if it is one that can be told from its neighbours.
+#[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is in range")]
+fn whole(value: f64) -> Option<i64> {
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    (value.fract() == 0.0 && value.abs() <= LARGEST).then_some(value as i64)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -101,6 +112,9 @@ mod tests {
         check(&json!(1.0), "1");
         check(&json!(-0.0), "0");
         check(&json!(0.0), "0");
+        check(&json!(-41.0), "-41");
+        check(&json!(9_007_199_254_740_992.0), "9007199254740992");
+        check(&json!(9_007_199_254_740_994.0), "9007199254740994");
         check(&json!(1e20), "100000000000000000000");
     }
 

@@ -27,6 +27,15 @@ fn claude() -> String {
     format!("#!/bin/sh\nwhile read -r line; do :; done\necho '{result}'\n")
 }
 
+/// Where there is memory to spare the files are there, so that it is not the disk that is measured: how long that takes for a
+/// new file depends on how many were removed in the last minutes.
+pub(super) fn place(target: &Path) -> PathBuf {
+    const NEEDED: u64 = 8 << 30;
+    let memory = Path::new("/dev/shm");
+    let has_room = super::report::memory("MemAvailable") >= NEEDED;
+    if memory.is_dir() && has_room { memory.to_owned() } else { target.to_owned() }
+}
+
 /// A repository of generated files, removed when dropped.
 #[derive(Debug)]
 pub(super) struct Inputs {

@@ -26,13 +26,15 @@ struct Options {
     million: bool,
     build: bool,
     binary: Option<PathBuf>,
+    /// Where the files are that are read and written.
+    dir: Option<PathBuf>,
     write: bool,
 }
 
 impl Options {
     fn read(words: &[&str]) -> Result<Self> {
         let mut options =
-            Self { rounds: 15, million: true, build: true, binary: None, write: false };
+            Self { rounds: 15, million: true, build: true, binary: None, dir: None, write: false };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
@@ -45,6 +47,10 @@ impl Options {
                 "--binary" => {
                     let path = words.next().context("`--binary` needs a path")?;
                     options.binary = Some(std::path::absolute(path)?);
+                }
+                "--dir" => {
+                    let path = words.next().context("`--dir` needs a path")?;
+                    options.dir = Some(std::path::absolute(path)?);
                 }
                 "--write" => options.write = true,
                 other => bail!("bench has no option `{other}`"),
@@ -65,14 +71,14 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         build("xtask", "floor")?;
     }
     let built = target.join("dist");
+    let dir = options.dir.clone().unwrap_or_else(|| inputs::place(&target));
     let bench = figures::Bench {
         agentv: options.binary.clone().unwrap_or_else(|| built.join("agentv")),
         floor: built.join("floor"),
-        // Not in `/tmp`, which may be memory: a million cases and their results are large.
-        inputs: inputs::Inputs::create(&target, options.million)?,
+        inputs: inputs::Inputs::create(&dir, options.million)?,
         rounds: options.rounds,
     };
-    let machine = report::Machine::look()?;
+    let machine = report::Machine::look(&dir)?;
     let rows = figures::all(&bench)?;
     let table = report::table(&rows);
     println!("{table}");
@@ -126,8 +132,10 @@ mod tests {
         let options = Options::read(&["--rounds", "3", "--no-build", "--write"]).unwrap();
         assert_eq!((options.rounds, options.million, options.build), (3, true, false));
         assert!(options.write);
-        let options = Options::read(&["--quick", "--binary", "/bin/true"]).unwrap();
+        let options =
+            Options::read(&["--quick", "--binary", "/bin/true", "--dir", "/var"]).unwrap();
         assert_eq!((options.rounds, options.million), (5, false));
+        assert_eq!(options.dir, Some("/var".into()));
         assert!(Options::read(&["--fast"]).is_err());
     }
 }

@@ -3,6 +3,7 @@
 use crate::repository::output;
 use anyhow::Result;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
 /// One figure.
@@ -49,21 +50,27 @@ pub(super) struct Machine {
     rustc: String,
     /// How busy the machine was before; a figure of a busy machine says little.
     load: String,
+    /// Where the files are that are read and written.
+    files: &'static str,
     date: String,
 }
 
+/// So many bytes, as the kernel says it of `MemTotal` and the like.
+pub(super) fn memory(name: &str) -> u64 {
+    let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let kib = value_of(&text, name).and_then(|value| value.split(' ').next()?.parse::<u64>().ok());
+    kib.unwrap_or_default() * 1024
+}
+
 impl Machine {
-    pub(super) fn look() -> Result<Self> {
+    pub(super) fn look(dir: &Path) -> Result<Self> {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let kib: u64 = value_of(&read("/proc/meminfo"), "MemTotal")
-            .and_then(|value| value.split(' ').next()?.parse().ok())
-            .unwrap_or_default();
         let cpu = value_of(&read("/proc/cpuinfo"), "model name");
         let load = read("/proc/loadavg");
         Ok(Self {
             cpu: cpu.unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cores: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-            memory: mib(kib * 1024),
+            memory: mib(memory("MemTotal")),
             kernel: format!(
                 "{} {}",
                 std::env::consts::OS,
@@ -71,6 +78,7 @@ impl Machine {
             ),
             rustc: output("rustc", &["--version"])?.trim().to_owned(),
             load: load.split(' ').next().unwrap_or_default().to_owned(),
+            files: if dir.starts_with("/dev/shm") { "in memory" } else { "on disk" },
             date: jiff::Timestamp::now().strftime("%Y-%m-%d").to_string(),
         })
     }
@@ -83,7 +91,7 @@ fn value_of(text: &str, name: &str) -> Option<String> {
 }
 
 pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
-    let Machine { cpu, cores, memory, kernel, rustc, load, date } = machine;
+    let Machine { cpu, cores, memory, kernel, rustc, load, files, date } = machine;
     format!(
         "<!-- Made by `cargo xtask bench --write`. -->
 
@@ -103,6 +111,7 @@ count for the process; it cannot read less than what is shown for an empty proce
 | system | {kernel} |
 | compiler | {rustc} |
 | load before | {load} |
+| files | {files} |
 
 ## What is measured
 

@@ -361,12 +361,12 @@ fn listed(keys: &[&str]) -> String {
 
 /// `outputFile` is `output_file`.
 pub fn same_key(written: &str, snake: &str) -> bool {
-    if written == snake {
-        return true;
-    }
     // Most keys differ in their first letter, and this is asked for every key of every case.
     if written.as_bytes().first() != snake.as_bytes().first() {
         return false;
+    }
+    if written == snake {
+        return true;
     }
     let mut expected = snake.bytes();
     for byte in written.bytes() {

@@ -302,8 +302,12 @@ impl std::fmt::Display for Sum {
 
 /// As `sha256sum` and `git` print hashes.
 pub fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+    let mut text = Vec::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.extend_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    String::from_utf8(text).unwrap_or_default()
 }
 
 #[cfg(test)]
