@@ -77,7 +77,8 @@ fn spawn(count: usize, threads: usize, command: &str) -> Result<()> {
         while let number = next.fetch_add(1, Ordering::Relaxed)
             && number < count
         {
-            let file = dir.join(format!("floor-{number}"));
+            // A name that nobody had before, as each answer's file is new: the system is quicker with names that it knows.
+            let file = dir.join(format!("floor-{}-{number}", std::process::id()));
             #[expect(clippy::disallowed_methods, reason = "the bare way is what is measured here")]
             let mut shell = Command::new("/bin/sh");
             shell.arg("-c").arg(format!("{command}'{}'", file.display()));

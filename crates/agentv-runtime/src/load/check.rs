@@ -27,9 +27,12 @@ pub(super) fn check(
     scope: Scope,
     notes: &mut Notes,
 ) -> io::Result<CaseSource> {
-    let (purpose, threads) =
-        if data.bytes()? <= HELD { (Purpose::Run, 1) } else { (Purpose::Check, usize::MAX) };
-    let input = Mutex::new(Input { rows: layout.open(&data, Seen::first())?, batches: 0 });
+    let (purpose, threads, seen) = if data.bytes()? <= HELD {
+        (Purpose::Run, 1, Seen::default())
+    } else {
+        (Purpose::Check, usize::MAX, Seen::first())
+    };
+    let input = Mutex::new(Input { rows: layout.open(&data, seen)?, batches: 0 });
     let gathered = Mutex::new(Gathered::new(notes));
     let work = || check_batches(&input, &layout, (&scope, purpose), &gathered);
     let outcomes = on_each_core(threads, work).ok_or_else(|| io::Error::other("a check failed"))?;

@@ -93,7 +93,9 @@ fn kind_of(path: &Path) -> FileKind {
     if Format::of(path) != Some(Format::Yaml) {
         return FileKind::Eval;
     }
-    let declared = std::fs::read_to_string(path).ok().and_then(|text| {
+    // A file that does not even have the word need not be read twice.
+    let text = std::fs::read_to_string(path).ok().filter(|text| text.contains("$schema"));
+    let declared = text.and_then(|text| {
         let root = yaml::parse(&text, &mut Notes::new(path))?;
         match root.get("$schema")?.as_text()? {
             "agentv-eval-v2" => Some(FileKind::Eval),
