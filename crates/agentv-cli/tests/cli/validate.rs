@@ -72,6 +72,30 @@ fn json_has_every_note_with_its_place() {
     assert_eq!(note["help"], "say in a sentence what a good answer does");
 }
 
+/// Rows of a large dataset are checked on all cores. What is said of them does not depend on who was first.
+#[test]
+fn notes_on_a_large_dataset_come_in_the_order_of_its_lines() {
+    let cx = context();
+    let faulty = [3, 700, 1500, 1501, 2999];
+    let row = |number: usize| {
+        let criteria = if faulty.contains(&number) { json!(1) } else { json!("x".repeat(200)) };
+        let row = json!({"id": format!("c{number}"), "input": "q", "criteria": criteria});
+        format!("{row}\n")
+    };
+    // A blank line counts as a line, and an id stands twice, far apart.
+    let twin = json!({"id": "c2", "input": "q", "criteria": "x"});
+    let rows: String = (2..3000).map(row).collect();
+    cx.write("large.jsonl", &format!("\n{rows}{twin}\n"));
+    let ran = cx.agentv(["validate", "large.jsonl", "--format", "json"]).run();
+    ran.code(2);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let notes = report["files"][0]["notes"].as_array().unwrap();
+    let lines: Vec<u64> =
+        notes.iter().map(|note| note["place"]["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [3, 700, 1500, 1501, 2999, 3000]);
+    assert!(notes[5]["message"].as_str().unwrap().contains("the id `c2` stands twice"));
+}
+
 #[test]
 fn a_path_that_is_not_there_is_an_error_and_so_is_an_empty_folder() {
     let cx = mixed();

@@ -135,3 +135,52 @@ impl Inbox {
         self.shared.lock().told.is_empty()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn start(outbox: &Outbox) -> Result<(), Gone> {
+        outbox.tell(Told { event: RunEvent::Stopping, rendered: None }, &[]).await
+    }
+
+    #[tokio::test]
+    async fn who_finds_it_full_waits_for_room() {
+        let (outbox, mut inbox) = outbox();
+        for _ in 0..EVENTS {
+            start(&outbox).await.unwrap();
+        }
+        let (more, post) = tokio::join!(start(&outbox), async {
+            // It is full, so it rings though nothing is urgent.
+            assert!(inbox.has_post().await);
+            let mut post = Post::default();
+            inbox.swap(&mut post);
+            post
+        });
+        more.unwrap();
+        assert_eq!(post.told.len(), EVENTS);
+        assert!(!inbox.is_empty());
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_a_dispatcher_that_is_gone() {
+        let (outbox, inbox) = outbox();
+        for _ in 1..EVENTS {
+            start(&outbox).await.unwrap();
+        }
+        drop(inbox);
+        assert!(start(&outbox).await.is_err(), "the last one rings");
+        assert!(start(&outbox).await.is_err(), "there is no room any more");
+    }
+
+    #[tokio::test]
+    async fn with_the_last_worker_there_is_no_more_post() {
+        let (outbox, mut inbox) = outbox();
+        start(&outbox).await.unwrap();
+        drop(outbox);
+        assert!(!inbox.has_post().await);
+        let mut post = Post::default();
+        inbox.swap(&mut post);
+        assert_eq!(post.told.len(), 1, "what nobody was called for is there all the same");
+    }
+}
