@@ -229,6 +229,15 @@ fn yaml_results_are_one_document_for_each_record() {
 }
 
 #[test]
+fn a_dry_run_needs_no_keys() {
+    let cx = mocked(&["a"]);
+    let keyless = "  - name: default\n    provider: openai\n    model: m\n".to_owned();
+    cx.write("targets.yaml", &targets(&[keyless]));
+    eval(&cx, &[]).code(2).stderr_has("target `default` needs `api_key`");
+    eval(&cx, &["--dry-run"]).success().stdout_has("default [provider=mock (dry-run)]");
+}
+
+#[test]
 fn a_dry_run_calls_nobody_and_needs_no_variables() {
     let cx = mocked(&["a", "b"]);
     let entry = "  - name: default\n    provider: cli\n    command_template: ${{ NOT_SET }}\n";
