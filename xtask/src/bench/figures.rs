@@ -182,15 +182,7 @@ fn run_folder(bench: &Bench) -> Result<Row> {
         bench.must_have_written(out, TEN_THOUSAND)?;
     }
     let [kept, not_kept] = subjects.map(|subject| subject.median());
-    let ratio = ratio(kept.wall, not_kept.wall);
-    Ok(Row {
-        figure: "10 000 mock cases with a run folder".to_owned(),
-        value: ms(kept.wall),
-        limit: "at most 1.3 × floor".to_owned(),
-        floor: format!("{} (`--no-run-folder`)", ms(not_kept.wall)),
-        ratio: Some(ratio),
-        holds: ratio <= 1.3,
-    })
+    Ok(near("10 000 mock cases with a run folder", kept, "`--no-run-folder`", not_kept))
 }
 
 /// 200 children, as cases of a `cli` target and from a bare loop.
@@ -225,15 +217,8 @@ fn agents(bench: &Bench) -> Result<Row> {
     in_turns(bench.rounds, &mut subjects)?;
     bench.must_have_written("from-claude.jsonl", SOME)?;
     let [agents, spawn] = subjects.map(|subject| subject.median());
-    let ratio = ratio(agents.wall, spawn.wall);
-    Ok(Row {
-        figure: "200 `claude-code` cases, on a stand-in".to_owned(),
-        value: ms(agents.wall),
-        limit: "at most 1.3 × floor".to_owned(),
-        floor: format!("{} (a bare loop over the stand-in)", ms(spawn.wall)),
-        ratio: Some(ratio),
-        holds: ratio <= 1.3,
-    })
+    let figure = "200 `claude-code` cases, on a stand-in";
+    Ok(near(figure, agents, "a bare loop over the stand-in", spawn))
 }
 
 /// 200 code judges, and as many children from a bare loop.
@@ -246,15 +231,7 @@ fn judges(bench: &Bench) -> Result<Row> {
     in_turns(bench.rounds, &mut subjects)?;
     bench.must_have_written("from-judges.jsonl", SOME)?;
     let [judges, spawn] = subjects.map(|subject| subject.median());
-    let ratio = ratio(judges.wall, spawn.wall);
-    Ok(Row {
-        figure: "200 code judges".to_owned(),
-        value: ms(judges.wall),
-        limit: "at most 1.3 × floor".to_owned(),
-        floor: format!("{} (a bare `sh -c` loop)", ms(spawn.wall)),
-        ratio: Some(ratio),
-        holds: ratio <= 1.3,
-    })
+    Ok(near("200 code judges", judges, "a bare `sh -c` loop", spawn))
 }
 
 /// 500 calls of a model that takes 50 ms, 50 at a time: by the program and from bare threads. In the best of worlds that
@@ -341,6 +318,19 @@ fn time(figure: &str, sample: Sample, limit: Duration, floor: String, bare: Samp
         floor,
         ratio: Some(ratio(sample.wall, bare.wall)),
         holds: sample.wall <= limit,
+    }
+}
+
+/// What may cost a little more than its floor, which is `what`.
+fn near(figure: &str, sample: Sample, what: &str, bare: Sample) -> Row {
+    let ratio = ratio(sample.wall, bare.wall);
+    Row {
+        figure: figure.to_owned(),
+        value: ms(sample.wall),
+        limit: "at most 1.3 × floor".to_owned(),
+        floor: format!("{} ({what})", ms(bare.wall)),
+        ratio: Some(ratio),
+        holds: ratio <= 1.3,
     }
 }
 

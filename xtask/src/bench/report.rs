@@ -117,6 +117,8 @@ count for the process; it cannot read less than what is shown for an empty proce
 
 * Cases are made by `cargo xtask generate yaml|jsonl N`: 13 lines of YAML each, or the same on one line of JSONL, graded
   by one `contains`. Runs have 8 workers and write JSONL.
+* Files are in memory where there is room (`/dev/shm`), else on disk; `--dir` puts them elsewhere. On a disk, how long a
+  new file takes depends on how many were removed in the last minutes.
 * Floors: an empty C program; the YAML parser's events with nothing made of them; a loop that parses each line with
   `serde_json` and writes a small record; 8 threads that start `sh -c`, read both pipes to the end, and read and remove
   the file that the shell wrote; 50 threads with a connection each that ask the same model and make nothing of its

@@ -263,6 +263,31 @@ fn only_what_changed_since_a_revision_is_run() {
     since("--help").code(2);
 }
 
+/// Equal lists are built once, but what they depend on, and what is wrong with them, is every case's own.
+#[test]
+fn cases_that_are_graded_alike_depend_on_the_same_script() {
+    let cx = context();
+    std::fs::remove_dir(cx.path(".git")).unwrap();
+    git(&cx, &["init", "-q", "-b", "main"]);
+    cx.write(".gitignore", ".agentv\n.home\n.tmp\nout.jsonl\n");
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    cx.script("judge.sh", "#!/bin/sh\necho '{\"score\": 1}'\n");
+    let case = |id: &str, grader: &str| {
+        format!("  - {{id: {id}, input: q, expected_outcome: o, evaluators: [{grader}]}}\n")
+    };
+    let script = "{name: j, type: code_judge, script: [./judge.sh]}";
+    let odd = "{type: contains, value: ok, colour: blue}";
+    let list = case("a", script) + &case("b", script) + &case("c", odd) + &case("d", odd);
+    cx.write("suite.yaml", &format!("evalcases:\n{list}"));
+    git(&cx, &["add", "."]);
+    git(&cx, &["commit", "-qm", "first"]);
+    cx.script("judge.sh", "#!/bin/sh\necho '{\"score\": 0.5}'\n");
+    let ran = eval(&cx, &["--changed-since", "HEAD"]);
+    assert_eq!(ids(&ran), ["a", "b"]);
+    let ran = eval(&cx, &[]);
+    assert_eq!(ran.stderr.matches("has no key `colour`").count(), 2, "{}", ran.stderr);
+}
+
 #[test]
 fn nothing_can_have_changed_outside_of_a_repository() {
     // The empty `.git` of a test's directory is none.

@@ -1,5 +1,5 @@
-//! Datasets that are never held whole: a first pass checks and counts, the run streams. A row is one case; what a row is,
-//! the format says.
+//! Datasets, row by row. Large ones are never held whole: once they are checked, the run streams them. A row is one case;
+//! what a row is, the format says.
 
 use super::case::Purpose;
 use super::csv::{self, Table};
@@ -151,7 +151,7 @@ impl Rows {
 }
 
 impl Layout {
-    /// Starts with the first row. `seen` is what was seen so far, so nothing.
+    /// Starts with the first row. `seen` is empty; what was seen is added to it.
     pub(super) fn open(&self, data: &Data, seen: Seen) -> io::Result<Rows> {
         let input = data.open()?;
         let reader = match self {
