@@ -55,20 +55,33 @@ impl Bench {
     }
 }
 
-pub(super) fn all(bench: &Bench) -> Result<Vec<Row>> {
-    let mut rows = vec![start(bench)?, validate(bench)?];
-    rows.extend(ten_thousand(bench)?);
-    if bench.inputs.million {
-        rows.extend(million(bench)?);
-        rows.push(trials(bench)?);
+/// One or a few figures that are measured together.
+type Figures = fn(&Bench) -> Result<Vec<Row>>;
+
+/// By the name that `--only` knows them by.
+const FIGURES: [(&str, Figures); 11] = [
+    ("start", |bench| Ok(vec![start(bench)?])),
+    ("validate", |bench| Ok(vec![validate(bench)?])),
+    ("ten-thousand", |bench| Ok(ten_thousand(bench)?.into())),
+    ("million", |bench| if bench.inputs.million { Ok(million(bench)?.into()) } else { Ok(vec![]) }),
+    ("trials", |bench| if bench.inputs.million { Ok(vec![trials(bench)?]) } else { Ok(vec![]) }),
+    ("run-folder", |bench| Ok(vec![run_folder(bench)?])),
+    ("children", |bench| Ok(vec![children(bench)?])),
+    ("agents", |bench| Ok(vec![agents(bench)?])),
+    ("judges", |bench| Ok(vec![judges(bench)?])),
+    ("model-calls", |bench| Ok(model_calls(bench)?.into())),
+    ("size", |bench| Ok(vec![size(bench)?])),
+];
+
+/// All figures, or those of this name.
+pub(super) fn measure(bench: &Bench, only: Option<&str>) -> Result<Vec<Row>> {
+    let wanted = FIGURES.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
+    let rows: Vec<Vec<Row>> = wanted.map(|(_, figures)| figures(bench)).collect::<Result<_>>()?;
+    if rows.is_empty() {
+        let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).collect();
+        bail!("there is no such figure; there are {}", names.join(", "));
     }
-    rows.push(run_folder(bench)?);
-    rows.push(children(bench)?);
-    rows.push(agents(bench)?);
-    rows.push(judges(bench)?);
-    rows.extend(model_calls(bench)?);
-    rows.push(size(bench)?);
-    Ok(rows)
+    Ok(rows.into_iter().flatten().collect())
 }
 
 fn start(bench: &Bench) -> Result<Row> {

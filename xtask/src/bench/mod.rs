@@ -28,13 +28,22 @@ struct Options {
     binary: Option<PathBuf>,
     /// Where the files are that are read and written.
     dir: Option<PathBuf>,
+    /// The figures of this name, and no others.
+    only: Option<String>,
     write: bool,
 }
 
 impl Options {
     fn read(words: &[&str]) -> Result<Self> {
-        let mut options =
-            Self { rounds: 15, million: true, build: true, binary: None, dir: None, write: false };
+        let mut options = Self {
+            rounds: 15,
+            million: true,
+            build: true,
+            binary: None,
+            dir: None,
+            only: None,
+            write: false,
+        };
         let mut words = words.iter();
         while let Some(word) = words.next() {
             match *word {
@@ -52,9 +61,16 @@ impl Options {
                     let path = words.next().context("`--dir` needs a path")?;
                     options.dir = Some(std::path::absolute(path)?);
                 }
+                "--only" => {
+                    let name = words.next().context("`--only` needs the name of a figure")?;
+                    options.only = Some((*name).to_owned());
+                }
                 "--write" => options.write = true,
                 other => bail!("bench has no option `{other}`"),
             }
+        }
+        if options.write && options.only.is_some() {
+            bail!("`--write` makes the whole page, so it needs all figures");
         }
         options.rounds = options.rounds.max(1);
         Ok(options)
@@ -79,7 +95,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         rounds: options.rounds,
     };
     let machine = report::Machine::look(&dir)?;
-    let rows = figures::all(&bench)?;
+    let rows = figures::measure(&bench, options.only.as_deref())?;
     let table = report::table(&rows);
     println!("{table}");
     if options.write {
