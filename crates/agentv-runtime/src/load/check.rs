@@ -14,11 +14,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Up to so many bytes a dataset is held in memory, as other files are, and is not worth another thread. Larger ones are
-/// streamed: they are read twice, but memory does not grow with them.
+/// Up to so many bytes a dataset is held in memory, as other files are. Larger ones are streamed: they are read twice, but
+/// memory does not grow with them.
 const HELD: u64 = 256 * 1024;
 /// How many bytes of rows are checked at a time.
-const BATCH: usize = 64 * 1024;
+const BATCH: usize = 32 * 1024;
 
 /// Checks a dataset.
 pub(super) fn check(
@@ -27,12 +27,11 @@ pub(super) fn check(
     scope: Scope,
     notes: &mut Notes,
 ) -> io::Result<CaseSource> {
-    let (purpose, threads, seen) = if data.bytes()? <= HELD {
-        (Purpose::Run, 1, Seen::default())
-    } else {
-        (Purpose::Check, usize::MAX, Seen::first())
-    };
-    let input = Mutex::new(Input { rows: layout.open(&data, seen)?, batches: 0 });
+    let bytes = data.bytes()?;
+    let purpose = if bytes <= HELD { Purpose::Run } else { Purpose::Check };
+    // What fits into one batch is not worth another thread.
+    let threads = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(BATCH).max(1);
+    let input = Mutex::new(Input { rows: layout.open(&data, Seen::first())?, batches: 0 });
     let gathered = Mutex::new(Gathered::new(notes));
     let work = || check_batches(&input, &layout, (&scope, purpose), &gathered);
     let outcomes = on_each_core(threads, work).ok_or_else(|| io::Error::other("a check failed"))?;
@@ -45,13 +44,14 @@ pub(super) fn check(
         warn_of_twins(&data, &layout, &twins, notes)?;
     }
     let rows = input.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
+    let sha256 = rows.seen().sha256();
     let kind = if purpose == Purpose::Run {
         SourceKind::Held(found.cases.into())
     } else {
         let source = Arc::new(StreamSource::new(scope, data, layout, rows.seen().clone()));
         SourceKind::Streamed { source, picks: found.picks, only: None }
     };
-    Ok(CaseSource { kind, by_target: found.by_target, total: rows.passed() })
+    Ok(CaseSource { kind, by_target: found.by_target, total: rows.passed(), sha256 })
 }
 
 /// Where all threads take their rows from.

@@ -1,11 +1,18 @@
 //! The same work on all cores.
 
 use std::num::NonZeroUsize;
+use std::sync::OnceLock;
 use std::thread;
+
+/// How many cores there are for us. Asked once: the system reads a handful of files for the answer.
+pub(crate) fn cores() -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new();
+    *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
+}
 
 /// Does this once on each core, but not more than so many times at once, and gives what came of it. `None` if it panicked.
 pub(super) fn on_each_core<T: Send>(at_most: usize, work: impl Fn() -> T + Sync) -> Option<Vec<T>> {
-    let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(at_most);
+    let cores = cores().min(at_most);
     thread::scope(|scope| {
         // This thread would only wait otherwise.
         let others: Vec<_> = (1..cores).map(|_| scope.spawn(&work)).collect();

@@ -4,18 +4,22 @@ use super::glob::Glob;
 use super::yaml;
 use crate::config::{Env, Fields, Leftovers, Note, Notes};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-/// Without any configuration, these are guidelines.
-const DEFAULTS: [&str; 4] =
-    ["**/*.instructions.md", "**/instructions/**", "**/*.prompt.md", "**/prompts/**"];
+/// Without any configuration, these are guidelines. Only a case with files needs them, and making them takes as long as
+/// loading a hundred cases.
+static DEFAULTS: LazyLock<Vec<Glob>> = LazyLock::new(|| {
+    let patterns =
+        ["**/*.instructions.md", "**/instructions/**", "**/*.prompt.md", "**/prompts/**"];
+    patterns.iter().filter_map(|pattern| Glob::new(pattern).ok()).collect()
+});
 
 /// The patterns that hold for an eval file.
 #[derive(Debug)]
 pub(super) struct Guidelines {
-    globs: Vec<Glob>,
+    /// `None` for the defaults, which nobody wrote down.
+    globs: Option<Vec<Glob>>,
     repo_root: PathBuf,
-    /// Whether these are the defaults, which nobody wrote down.
-    pub(super) are_defaults: bool,
     /// Whether `judges: {env: scrub}` holds: scripts that grade are kept from the targets' keys.
     pub(super) scrub_judges: bool,
 }
@@ -44,14 +48,17 @@ impl Guidelines {
             whole.patterns = whole.patterns.or(configuration.patterns);
             whole.scrub_judges = whole.scrub_judges.or(configuration.scrub_judges);
         }
-        let defaults = || DEFAULTS.iter().filter_map(|pattern| Glob::new(pattern).ok()).collect();
         let guidelines = Self {
-            are_defaults: whole.patterns.is_none(),
-            globs: whole.patterns.unwrap_or_else(defaults),
+            globs: whole.patterns,
             repo_root: repo_root.to_owned(),
             scrub_judges: whole.scrub_judges.unwrap_or(false),
         };
         (guidelines, notes)
+    }
+
+    /// Whether these are the defaults.
+    pub(super) fn are_defaults(&self) -> bool {
+        self.globs.is_none()
     }
 
     /// Whether a file, given by its absolute path, is a guideline. Patterns see the path from the repository's root.
@@ -59,7 +66,7 @@ impl Guidelines {
         let path = path.strip_prefix(&self.repo_root).unwrap_or(path);
         let text = path.to_string_lossy().replace('\\', "/");
         let text = text.trim_start_matches('/');
-        self.globs.iter().any(|glob| glob.matches(text))
+        self.globs.as_ref().unwrap_or(&DEFAULTS).iter().any(|glob| glob.matches(text))
     }
 }
 
@@ -129,7 +136,7 @@ mod tests {
     fn check(path: &str, expected: bool) {
         let dir = Path::new("/nowhere/repo");
         let (guidelines, _) = Guidelines::load(&dir.join("evals"), dir);
-        assert!(guidelines.are_defaults);
+        assert!(guidelines.are_defaults());
         assert_eq!(guidelines.cover(Path::new(path)), expected, "{path}");
     }
 

@@ -17,6 +17,8 @@ pub struct CaseSource {
     pub(super) by_target: BTreeMap<Option<TargetName>, usize>,
     /// How many cases the file has, wanted or not.
     pub(super) total: usize,
+    /// The hash of the whole file, if it was taken on the way.
+    pub(super) sha256: Option<[u8; 32]>,
 }
 
 #[derive(Debug)]
@@ -70,12 +72,9 @@ impl CaseSource {
         }
     }
 
-    /// The hash of the whole file, if somebody has taken it: cases that are held do not need it.
+    /// The hash of the whole file as it was checked, if it was taken then.
     pub fn sha256(&self) -> Option<[u8; 32]> {
-        match &self.kind {
-            SourceKind::Held(_) => None,
-            SourceKind::Streamed { source, .. } => source.sha256(),
-        }
+        self.sha256
     }
 
     /// Leaves out all cases but these.

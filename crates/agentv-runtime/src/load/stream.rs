@@ -84,6 +84,11 @@ impl Seen {
         }
     }
 
+    /// The hash of the whole file, after a first pass.
+    pub(super) fn sha256(&self) -> Option<[u8; 32]> {
+        self.sha256.clone().map(|hash| hash.finalize().into())
+    }
+
     /// Whether there is more here than there was, which would never end if the run itself adds to the file.
     fn is_beyond(&self, other: &Self) -> bool {
         self.bytes > other.bytes
@@ -187,11 +192,6 @@ impl Layout {
 impl StreamSource {
     pub(super) fn new(scope: Scope, data: Data, layout: Layout, seen: Seen) -> Self {
         Self { scope, data, layout, seen }
-    }
-
-    /// The hash of the whole file, as it was checked.
-    pub(super) fn sha256(&self) -> Option<[u8; 32]> {
-        self.seen.sha256.clone().map(|hash| hash.finalize().into())
     }
 
     pub(super) fn open(self: &Arc<Self>) -> Result<StreamedCases, SourceError> {

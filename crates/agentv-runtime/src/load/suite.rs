@@ -285,7 +285,7 @@ fn hold(
     for case in &cases {
         *by_target.entry(case.target.clone()).or_default() += 1;
     }
-    let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total };
+    let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total, sha256: None };
     Parsed { suite: scope.suite, target, cases, is_of_2: false }
 }
 
@@ -359,7 +359,7 @@ pub(super) fn warn_of_twin(id: &str, earlier: usize, span: Option<Span>, notes: 
 
 /// Nobody wrote the default patterns down, so somebody may wonder why a file is missing from the question.
 fn note_default_guidelines(cases: &[Arc<EvalCase>], scope: &Scope, notes: &mut Notes) {
-    if !scope.files.guidelines().are_defaults {
+    if !scope.files.guidelines().are_defaults() {
         return;
     }
     if let Some(file) = cases.iter().find_map(|case| case.guidelines().next()) {
