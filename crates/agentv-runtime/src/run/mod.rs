@@ -5,6 +5,7 @@ mod afford;
 mod attempt;
 mod batch;
 mod case;
+mod crew;
 mod dispatcher;
 mod lane;
 mod limit;
