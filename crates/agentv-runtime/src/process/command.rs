@@ -3,6 +3,7 @@
 use super::find::in_path;
 use agentv_wire::env;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -55,20 +56,19 @@ impl Command {
     }
 
     /// Starts it, in a process group of its own.
-    pub(super) fn spawn(&self, run_id: &str, call_id: &str) -> io::Result<tokio::process::Child> {
+    pub(super) fn spawn(&self, run_id: &str, call_id: &str) -> io::Result<std::process::Child> {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program to run"));
         };
         // Nothing that needs `pre_exec` may be added here: std would fork instead of using posix_spawn, which is slow and
         // grows with our own memory. The same goes for a bare program beside a `PATH` of its own, hence `locate`.
         #[expect(clippy::disallowed_methods, reason = "this is the one way to run a program")]
-        let mut command = tokio::process::Command::new(self.locate(program)?);
+        let mut command = std::process::Command::new(self.locate(program)?);
         command
             .arg0(program)
             .args(arguments)
             .current_dir(&self.cwd)
             .process_group(0)
-            .kill_on_drop(true)
             .stdin(match self.stdin {
                 Stdin::Nothing => Stdio::null(),
                 Stdin::Bytes(_) => Stdio::piped(),

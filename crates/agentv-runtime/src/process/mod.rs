@@ -7,6 +7,7 @@
 
 mod command;
 mod find;
+mod leader;
 mod output;
 #[cfg(target_os = "linux")]
 mod procfs;

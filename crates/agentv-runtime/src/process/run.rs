@@ -1,5 +1,6 @@
 //! Spawn, pump three pipes, time out, cancel, reap.
 
+use super::leader::Leader;
 use super::output::{Capture, Captured};
 use super::tree::{self, Tree, Turn};
 use super::{Command, Ended, Gentle, Output, Stdin, Stream, Watch, Watcher};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +23,7 @@ const PIPE_GRACE: Duration = Duration::from_millis(200);
 const REAP_LIMIT: Duration = Duration::from_secs(5);
 /// How often a group that was asked to end is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+const QUICK: Duration = Duration::from_millis(5);
 /// How often a watcher is asked whether the program's work is done.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// What is read at once, if there is much: as much as a pipe holds. Most programs say little, and only small pieces of
@@ -160,14 +162,11 @@ impl Processes {
             Leftovers::Ended => &self.run_id,
             Leftovers::LeftToUser => NO_RUN,
         };
-        let mut child = command.spawn(run_id, &call_id)?;
-        let leader = child.id().and_then(|pid| rustix::process::Pid::from_raw(pid.cast_signed()));
-        // Only a child that was waited for has no pid.
-        let leader = leader.ok_or_else(|| io::Error::other("the program has no process id"))?;
+        let mut leader = Leader::new(command.spawn(run_id, &call_id)?)?;
         Ok(Running {
-            pipes: Pipes::of(&mut child, command.stdin, command.output_cap, watch),
-            child,
-            tree: Tree::new(leader, &call_id, Arc::clone(&self.turn)),
+            pipes: Pipes::of(&mut leader, command.stdin, command.output_cap, watch)?,
+            tree: Tree::new(leader.pid(), &call_id, Arc::clone(&self.turn)),
+            leader,
             gentle: command.gentle,
             leftovers,
             is_over: false,
@@ -209,7 +208,7 @@ async fn idle(watch: Option<&Watch>) {
 
 /// A program that was started, and all that it starts. If it is dropped before its end, the tree is killed.
 struct Running {
-    child: Child,
+    leader: Leader,
     pipes: Pipes,
     tree: Tree,
     gentle: Gentle,
@@ -230,14 +229,19 @@ const NO_RUN: &str = "none";
 impl Running {
     /// Waits for the leader while the pipes are pumped. May be called again after it was dropped half-way or has returned.
     async fn leader_end(&mut self) -> io::Result<Ended> {
-        let Self { child, pipes, tree, .. } = self;
-        let status = tokio::select! {
+        let Self { leader, pipes, tree, .. } = self;
+        tokio::select! {
             biased;
-            status = child.wait() => status?,
-            status = async { pipes.pump().await; std::future::pending().await } => status,
+            () = pipes.pump() => {}
+            () = sleep(QUICK) => {}
+        }
+        let ended = tokio::select! {
+            biased;
+            ended = leader.end() => ended?,
+            ended = async { pipes.pump().await; std::future::pending().await } => ended,
         };
         tree.leader_is_reaped();
-        Ok(Ended::of(status))
+        Ok(ended)
     }
 
     /// After the leader's own end: reads what is still on its way and ends what it left behind.
@@ -295,6 +299,7 @@ impl Drop for Running {
         if !self.is_over {
             self.tree.signal_group(Signal::KILL);
             self.tree.end_now();
+            let _ = self.leader.ended();
         }
     }
 }
@@ -317,16 +322,32 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn of(child: &mut Child, stdin: Stdin, cap: usize, watch: Option<&Watch>) -> Self {
+    fn of(
+        leader: &mut Leader,
+        stdin: Stdin,
+        cap: usize,
+        watch: Option<&Watch>,
+    ) -> io::Result<Self> {
         let bytes = match stdin {
             Stdin::Nothing => Vec::new(),
             Stdin::Bytes(bytes) => bytes,
         };
-        Self {
-            stdin: Feed { pipe: child.stdin.take(), bytes, written: 0 },
-            stdout: Drain::of(child.stdout.take(), Stream::Stdout, cap, watch),
-            stderr: Drain::of(child.stderr.take(), Stream::Stderr, cap, watch),
-        }
+        let (input, stdout, stderr) = leader.take_pipes();
+        Ok(Self {
+            stdin: Feed { pipe: input.map(ChildStdin::from_std).transpose()?, bytes, written: 0 },
+            stdout: Drain::of(
+                stdout.map(ChildStdout::from_std).transpose()?,
+                Stream::Stdout,
+                cap,
+                watch,
+            ),
+            stderr: Drain::of(
+                stderr.map(ChildStderr::from_std).transpose()?,
+                Stream::Stderr,
+                cap,
+                watch,
+            ),
+        })
     }
 
     /// Until all three are closed. Together, so that a child which fills one pipe before it reads another cannot block.
