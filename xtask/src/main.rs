@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | man | tidy | bench | crash | trials | pictures | prices`.
+//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | crash | trials | pictures | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -7,6 +7,7 @@
 
 mod bench;
 mod crash;
+mod dist;
 mod generate;
 mod man;
 mod pictures;
@@ -24,11 +25,15 @@ usage: cargo xtask <command>
   gen [--check]     write the generated files (schemas, reference pages), or say which are stale
   man [DIR]         write the pages for `man agentv` (target/man)
   tidy              check what the compiler does not: layers, sizes, names, paths, Markdown
+  dist [--untrained]
+                    build the program as it is shipped (`cargo dist`): twice, the second time by what the first has counted
   bench [options]   measure the `dist` build beside floors measured in the same run
       --quick           few rounds, and no run of a million cases
       --rounds N        how often each figure is taken (medians are shown)
       --no-build        measure what was built before
       --binary PATH     measure this program instead
+      --only FIGURE     one figure, or a few that belong together
+      --dir PATH        where its files are
       --write           also write docs/benchmarks.md
   crash [options]   kill runs with -9 at random moments, resume them, and check what they promise
       --rounds N        how many runs (50)
@@ -61,6 +66,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["man"] => man::write(None),
         ["man", dir] => man::write(Some(dir)),
         ["tidy"] => tidy::run(),
+        ["dist", options @ ..] => dist::run(options),
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),
         ["pictures"] => pictures::write(),

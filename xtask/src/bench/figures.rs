@@ -205,7 +205,8 @@ fn children(bench: &Bench) -> Result<Row> {
         bench.eval(&format!("{SOME}.jsonl"), "agent", "from-agent.jsonl"),
         bench.floor(&["spawn", &count, WORKERS, "echo the answer > "]),
     ];
-    in_turns(bench.rounds, &mut subjects)?;
+    // What is compared differs by less than the machine drifts from second to second.
+    in_turns(bench.rounds * 3, &mut subjects)?;
     bench.must_have_written("from-agent.jsonl", SOME)?;
     let [agent, spawn] = subjects.map(|subject| subject.median());
     let per_second = |sample: Sample| 200.0 / sample.wall.as_secs_f64();

@@ -11,6 +11,7 @@ mod report;
 
 pub(crate) use report::with_crash_section;
 
+use crate::dist;
 use crate::repository::{self, metadata, root};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
@@ -82,9 +83,9 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let target = metadata()?.target_directory;
     if options.build {
         if options.binary.is_none() {
-            build_agentv()?;
+            dist::run(&[])?;
         }
-        build("xtask", "floor")?;
+        build_floor()?;
     }
     let built = target.join("dist");
     let dir = options.dir.clone().unwrap_or_else(|| inputs::place(&target));
@@ -108,21 +109,19 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// As it is shipped: see the alias `dist` in `.cargo/config.toml`.
-fn build_agentv() -> Result<()> {
-    if cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        return cargo(&["dist"]);
-    }
-    build("agentv-cli", "agentv")
+/// Has a program do what the bench measures, though not a million times.
+pub(crate) fn exercise(agentv: PathBuf) -> Result<()> {
+    build_floor()?;
+    let target = metadata()?.target_directory;
+    let inputs = inputs::Inputs::create(&inputs::place(&target), false)?;
+    let bench = figures::Bench { agentv, floor: target.join("dist/floor"), inputs, rounds: 3 };
+    figures::measure(&bench, None)?;
+    Ok(())
 }
 
-fn build(package: &str, binary: &str) -> Result<()> {
-    cargo(&["build", "--profile", "dist", "--package", package, "--bin", binary])
-}
-
-fn cargo(args: &[&str]) -> Result<()> {
-    let status = repository::command("cargo").args(args).status().context("cannot run `cargo`")?;
-    if !status.success() {
+fn build_floor() -> Result<()> {
+    let args = ["build", "--profile", "dist", "--package", "xtask", "--bin", "floor"];
+    if !repository::command("cargo").args(args).status().context("cannot run `cargo`")?.success() {
         bail!("`cargo {}` failed", args.join(" "));
     }
     Ok(())

@@ -97,10 +97,11 @@ pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
 
 # Benchmarks
 
-The `dist` build from outside, whole processes, medians of {rounds} runs (three times as many for `--version`, three
-for a million cases and for trials). Each figure stands beside a floor of the same run, and the two take turns, so that
-a slow moment falls on both. Do not compare figures of two runs: machines drift by 15 %. Peak memory is the kernel's own
-count for the process; it cannot read less than what is shown for an empty process, which is the bench's own.
+What `cargo dist` builds, from outside: whole processes, medians of {rounds} runs (three times as many for `--version`
+and for 200 children, three for a million cases and for trials). Each figure stands beside a floor of the same run, and
+the two take turns, so that a slow moment falls on both. Do not compare figures of two runs: machines drift by 15 %.
+Peak memory is the kernel's own count for the process; it cannot read less than what is shown for an empty process,
+which is the bench's own.
 
 {table}
 | machine | |
@@ -115,6 +116,8 @@ count for the process; it cannot read less than what is shown for an empty proce
 
 ## What is measured
 
+* `cargo dist` builds twice: the first program counts what three rounds of these very runs have it do, and by that the
+  compiler arranges the second. `cargo dist --untrained` leaves that out.
 * Cases are made by `cargo xtask generate yaml|jsonl N`: 13 lines of YAML each, or the same on one line of JSONL, graded
   by one `contains`. Runs have 8 workers and write JSONL.
 * Files are in memory where there is room (`/dev/shm`), else on disk; `--dir` puts them elsewhere. On a disk, how long a
