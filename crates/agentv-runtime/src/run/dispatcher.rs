@@ -1,7 +1,6 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
-use super::crew::Crew;
 use super::limit::{Limit, Stop};
 use super::outbox::{Inbox, Post, Told, outbox};
 use super::outputs::{Outputs, Reporter};
@@ -61,14 +60,14 @@ pub struct Run {
     pub processes: Arc<Processes>,
 }
 
-/// How long the dispatcher lets post gather: to wake it for every piece costs more than all that it does with it.
-const GATHER: Duration = Duration::from_millis(5);
+/// How often the dispatcher looks for what is not worth waking it.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Runs all pools to the end. An error means that there are no threads to run them on.
-pub async fn run(run: Run) -> io::Result<Outcome> {
+/// Runs all pools to the end.
+pub async fn run(run: Run) -> Outcome {
     let (outbox, inbox) = outbox();
     // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
     let (lines, log) = mpsc::unbounded_channel();
@@ -81,7 +80,6 @@ pub async fn run(run: Run) -> io::Result<Outcome> {
         rendering: run.outputs.rendering(),
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),
-        crew: Arc::new(Crew::new()?),
         // One pool has no more workers than that anyway.
         permits: run
             .workers
@@ -90,7 +88,7 @@ pub async fn run(run: Run) -> io::Result<Outcome> {
     };
     let mut pools = JoinSet::new();
     for pool in run.pools {
-        pools.spawn_on(pool.run(shared.clone()), &shared.crew.next());
+        pools.spawn(pool.run(shared.clone()));
     }
     let limit = Arc::clone(&shared.limit);
     drop(shared);
@@ -106,12 +104,14 @@ pub async fn run(run: Run) -> io::Result<Outcome> {
         tally: run.tally,
         error: None,
     };
+    // On the pool's own threads: from `block_on` every event would wake another thread.
     let mut desk_task = JoinSet::new();
     desk_task.spawn(desk.serve());
     let unreadable = join(&mut pools, &force).await;
     let Some(Ok(mut desk)) = desk_task.join_next().await else {
-        let ended = Ended::Unwritable(io::Error::other("the dispatcher failed"));
-        return Ok(Outcome { tally: Tally::default(), ended, missing: run.total });
+        let error = io::Error::other("the dispatcher failed");
+        let ended = Ended::Unwritable(error);
+        return Outcome { tally: Tally::default(), ended, missing: run.total };
     };
     run.processes.end_leftovers();
     let interrupted = desk.cancel.is_cancelled();
@@ -134,7 +134,7 @@ pub async fn run(run: Run) -> io::Result<Outcome> {
     desk.tally.close();
     desk.tally.paid = limit.spending().spent();
     let missing = run.total.saturating_sub(desk.tally.scores.len());
-    Ok(Outcome { tally: desk.tally, ended, missing })
+    Outcome { tally: desk.tally, ended, missing }
 }
 
 /// Waits for all pools; dropping them ends their children.
@@ -179,8 +179,7 @@ impl Desk {
     async fn serve(mut self) -> Self {
         let mut post = Post::default();
         let mut interrupts = Interrupts::listen();
-        // When post that has come is to be taken.
-        let mut due = None;
+        let mut looks = every(LOOK_EVERY);
         let mut syncs = every(SYNC_EVERY);
         loop {
             tokio::select! {
@@ -193,10 +192,7 @@ impl Desk {
                     }
                 }
                 // These before the inbox, which may never be empty.
-                () = until(due) => {
-                    due = None;
-                    self.take(&mut post);
-                }
+                _ = looks.tick() => self.take(&mut post),
                 _ = syncs.tick() => {
                     let synced = self.outputs.sync_paid();
                     self.note_error(synced);
@@ -206,11 +202,7 @@ impl Desk {
                     if !has_post {
                         break;
                     }
-                    if self.inbox.is_full() {
-                        self.take(&mut post);
-                    } else {
-                        due = due.or_else(|| Some(Instant::now() + GATHER));
-                    }
+                    self.take(&mut post);
                 }
             }
         }
@@ -269,14 +261,6 @@ impl Desk {
             self.error.get_or_insert(error);
             self.cancel.cancel();
         }
-    }
-}
-
-/// Waits for a moment; if there is none, for ever.
-async fn until(due: Option<Instant>) {
-    match due {
-        Some(due) => tokio::time::sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -5,7 +5,6 @@ mod afford;
 mod attempt;
 mod batch;
 mod case;
-mod crew;
 mod dispatcher;
 mod lane;
 mod limit;

@@ -4,7 +4,6 @@
 use super::RunSettings;
 use super::batch;
 use super::case::{CaseContext, asked, run_case, timestamp};
-use super::crew::Crew;
 use super::lane::{Answers, Earlier, Lane};
 use super::limit::Limit;
 use super::outbox::{Outbox, Told};
@@ -42,7 +41,6 @@ pub(super) struct Shared {
     /// Where answers are kept before they are graded.
     pub journal: Option<Arc<Journal>>,
     pub limit: Arc<Limit>,
-    pub crew: Arc<Crew>,
     /// Caps the cases under way over all pools, where the user gave one number for all.
     pub permits: Option<Arc<Semaphore>>,
 }
@@ -63,7 +61,7 @@ impl Pool {
         });
         let mut tasks = JoinSet::new();
         for _ in 0..self.workers.get().min(workers) {
-            tasks.spawn_on(worker(Arc::clone(&queue), shared.clone()), &shared.crew.next());
+            tasks.spawn(worker(Arc::clone(&queue), shared.clone()));
         }
         while tasks.join_next().await.is_some() {}
         let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);

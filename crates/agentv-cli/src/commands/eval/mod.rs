@@ -284,7 +284,7 @@ fn execute(
         processes,
     };
     let outcome = runtime.block_on(agentv_runtime::run::run(run));
-    // Nothing is left to be done, so nobody needs to wait for its threads.
+    // Nothing is left to be done, so nobody needs to wait for the threads.
     runtime.shutdown_background();
-    outcome
+    Ok(outcome)
 }
