@@ -5,6 +5,7 @@ use crate::bench;
 use crate::repository::{command, metadata, output, root};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 
 const PROGRAM: [&str; 6] = ["--profile", "dist", "--package", "agentv-cli", "--bin", "agentv"];
@@ -43,6 +44,7 @@ fn trained() -> Result<()> {
     let learner = build(&target.join("learning"), &host, &flag)?;
     bench::exercise(learner)?;
     merge(&tools, &counts, &profile)?;
+    let profile = named_by_contents(&profile)?;
     let flag = format!("-Cprofile-use={}", profile.display());
     let program = build(&target.join("trained"), &host, &flag)?;
     let shipped = target.join("dist/agentv");
@@ -52,6 +54,15 @@ fn trained() -> Result<()> {
     fs::copy(&program, &shipped).with_context(|| shipped.display().to_string())?;
     eprintln!("built {}", shipped.display());
     Ok(())
+}
+
+/// Cargo builds anew what is built with other flags, and knows nothing of what is in the files that they name.
+fn named_by_contents(profile: &Path) -> Result<PathBuf> {
+    let mut hasher = DefaultHasher::new();
+    fs::read(profile)?.hash(&mut hasher);
+    let named = profile.with_file_name(format!("{:016x}.profdata", hasher.finish()));
+    fs::rename(profile, &named)?;
+    Ok(named)
 }
 
 /// With one more flag for all that goes into the program, but not for what only helps to build it.

@@ -18,8 +18,8 @@ pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod validate;
 
+use agentv_runtime::load::cores;
 use std::io;
-use std::num::NonZeroUsize;
 use tokio::runtime::Runtime;
 
 /// How many threads there are at least. Starting a program holds up a thread until the program runs: on two cores, four
@@ -28,9 +28,8 @@ const LEAST_THREADS: usize = 4;
 
 /// What waits for targets and judges.
 pub(crate) fn runtime() -> io::Result<Runtime> {
-    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(cores.max(LEAST_THREADS))
+        .worker_threads(cores().max(LEAST_THREADS))
         .enable_all()
         .build()
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::thread;
 
 /// How many cores there are for us. Asked once: the system reads a handful of files for the answer.
-pub(crate) fn cores() -> usize {
+pub fn cores() -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }

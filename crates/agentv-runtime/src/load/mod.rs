@@ -44,7 +44,7 @@ mod written;
 mod yaml;
 
 pub use changed::{ChangedError, changed_since};
-pub(crate) use cores::cores;
+pub use cores::cores;
 pub use discover::{DiscoverError, eval_files, repo_root, targets_in};
 pub use format::{Format, has_cases, is_eval_file};
 pub use glob::{BadGlob, Glob};

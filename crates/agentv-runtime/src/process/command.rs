@@ -4,8 +4,9 @@ use super::find::in_path;
 use agentv_wire::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -67,7 +68,6 @@ impl Command {
         command
             .arg0(program)
             .args(arguments)
-            .current_dir(&self.cwd)
             .process_group(0)
             .stdin(match self.stdin {
                 Stdin::Nothing => Stdio::null(),
@@ -75,6 +75,10 @@ impl Command {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        // A child starts where we are, so that need not be said.
+        if self.cwd != own_dir() {
+            command.current_dir(&self.cwd);
+        }
         for name in &self.unset {
             command.env_remove(name);
         }
@@ -101,6 +105,12 @@ impl Command {
         let text = format!("the working directory `{}` does not exist", self.cwd.display());
         io::Error::new(error.kind(), text)
     }
+}
+
+/// Where we are ourselves, which never changes; empty if nobody knows.
+fn own_dir() -> &'static Path {
+    static DIR: LazyLock<PathBuf> = LazyLock::new(|| std::env::current_dir().unwrap_or_default());
+    &DIR
 }
 
 /// Values of `env` may be secrets and stdin may be long, so neither is shown.

@@ -62,33 +62,33 @@ impl Processes {
     }
 
     /// Runs a program to its end. Whatever way this ends, by a drop too, nothing that the program started is left.
-    pub async fn run(
+    pub fn run(
         &self,
         command: Command,
         cancel: &CancellationToken,
-    ) -> Result<Output, RunError> {
-        self.run_watched(command, None, cancel).await
+    ) -> impl Future<Output = Result<Output, RunError>> {
+        self.run_watched(command, None, cancel)
     }
 
     /// The same while somebody looks on, who may say that the program has done all that is wanted of it: it then has to
     /// end.
-    pub async fn run_watched(
+    pub fn run_watched(
         &self,
         command: Command,
         watch: Option<Watch>,
         cancel: &CancellationToken,
-    ) -> Result<Output, RunError> {
-        self.run_to_end(command, watch, Leftovers::Ended, cancel).await
+    ) -> impl Future<Output = Result<Output, RunError>> {
+        self.run_to_end(command, watch, Leftovers::Ended, cancel)
     }
 
     /// Runs a program that hands over to an application of the user's, such as an editor, and starts that if need be. If the
     /// program comes to its own end, what it started is left alone, then and at the end of the run.
-    pub async fn hand_over(
+    pub fn hand_over(
         &self,
         command: Command,
         cancel: &CancellationToken,
-    ) -> Result<Output, RunError> {
-        self.run_to_end(command, None, Leftovers::LeftToUser, cancel).await
+    ) -> impl Future<Output = Result<Output, RunError>> {
+        self.run_to_end(command, None, Leftovers::LeftToUser, cancel)
     }
 
     async fn run_to_end(
@@ -104,13 +104,14 @@ impl Processes {
         let started = Instant::now();
         let (time_limit, program) = (command.time_limit, command.program());
         let failed = |source| RunError::Spawn { program: program.clone(), source };
-        let mut running = self.start(command, watch.as_ref(), leftovers).map_err(failed)?;
+        // In boxes, as all of it in one would be large: what is larger than 1 KiB has malloc tidy up each time.
+        let mut running = Box::new(self.start(command, watch.as_ref(), leftovers).map_err(failed)?);
         // The limits come first: a child that never stops printing would use up the task's turn before they are asked.
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => Outcome::Cancelled,
             after = elapse(time_limit) => Outcome::TimedOut(after),
-            ended = running.leader_end() => Outcome::Ended(ended),
+            ended = Box::pin(running.leader_end()) => Outcome::Ended(ended),
             () = idle(watch.as_ref()) => Outcome::Idle,
         };
         match outcome {
@@ -120,16 +121,16 @@ impl Processes {
             }
             Outcome::Ended(Err(source)) => Err(failed(source)),
             Outcome::Idle => {
-                let ended = running.stop().await;
+                let ended = Box::pin(running.stop()).await;
                 Ok(running.finish(ended, started))
             }
             Outcome::TimedOut(after) => {
-                let ended = running.stop().await;
+                let ended = Box::pin(running.stop()).await;
                 let output = Box::new(running.finish(ended, started));
                 Err(RunError::TimedOut { after, output })
             }
             Outcome::Cancelled => {
-                let ended = running.stop().await;
+                let ended = Box::pin(running.stop()).await;
                 running.finish(ended, started);
                 Err(RunError::Cancelled)
             }

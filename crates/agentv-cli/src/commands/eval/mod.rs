@@ -284,7 +284,7 @@ fn execute(
         processes,
     };
     let outcome = runtime.block_on(agentv_runtime::run::run(run));
-    // Nothing is left to be done, so nobody needs to wait for the threads.
-    runtime.shutdown_background();
+    // Nothing is left to be done, and its threads end with the program: to take them down would only keep the user waiting.
+    std::mem::forget(runtime);
     Ok(outcome)
 }

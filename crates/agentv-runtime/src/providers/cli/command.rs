@@ -137,7 +137,9 @@ impl Cli {
             output_cap: OUTPUT_CAP,
             gentle: Gentle::Terminate,
         };
-        self.processes.run(command, &cx.cancel).await.map_err(|error| run_error(&error))
+        // In a box of its own, so that this one stays small.
+        let ended = Box::pin(self.processes.run(command, &cx.cancel)).await;
+        ended.map_err(|error| run_error(&error))
     }
 
     /// A path for the command to write to, if its template asks for one. Nothing is there yet, and what is there at the end
