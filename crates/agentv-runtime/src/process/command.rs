@@ -4,9 +4,8 @@ use super::find::in_path;
 use agentv_wire::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
-use std::sync::LazyLock;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
 
@@ -57,7 +56,7 @@ impl Command {
     }
 
     /// Starts it, in a process group of its own.
-    pub(super) fn spawn(&self, run_id: &str, call_id: &str) -> io::Result<std::process::Child> {
+    pub(super) fn spawn(&self, run_id: &str, call_id: &str) -> io::Result<Child> {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program to run"));
         };
@@ -68,6 +67,7 @@ impl Command {
         command
             .arg0(program)
             .args(arguments)
+            .current_dir(&self.cwd)
             .process_group(0)
             .stdin(match self.stdin {
                 Stdin::Nothing => Stdio::null(),
@@ -75,10 +75,6 @@ impl Command {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // A child starts where we are, so that need not be said.
-        if self.cwd != own_dir() {
-            command.current_dir(&self.cwd);
-        }
         for name in &self.unset {
             command.env_remove(name);
         }
@@ -105,12 +101,6 @@ impl Command {
         let text = format!("the working directory `{}` does not exist", self.cwd.display());
         io::Error::new(error.kind(), text)
     }
-}
-
-/// Where we are ourselves, which never changes; empty if nobody knows.
-fn own_dir() -> &'static Path {
-    static DIR: LazyLock<PathBuf> = LazyLock::new(|| std::env::current_dir().unwrap_or_default());
-    &DIR
 }
 
 /// Values of `env` may be secrets and stdin may be long, so neither is shown.

@@ -10,24 +10,19 @@ use tokio::time::sleep;
 /// How often a process is looked at where nothing tells of its end.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 
-/// A process whose exit status is ours to take.
+/// A process whose exit status is ours to take. If this is dropped before its end, it is killed.
 #[derive(Debug)]
 pub(super) struct Leader {
     child: Child,
-    pid: Pid,
 }
 
 impl Leader {
-    pub(super) fn new(child: Child) -> io::Result<Self> {
-        let pid = Pid::from_raw(child.id().cast_signed());
-        Ok(Self {
-            pid: pid.ok_or_else(|| io::Error::other("the program has no process id"))?,
-            child,
-        })
+    pub(super) fn new(child: Child) -> Self {
+        Self { child }
     }
 
     pub(super) fn pid(&self) -> Pid {
-        self.pid
+        Pid::from_child(&self.child)
     }
 
     pub(super) fn take_pipes(
@@ -63,11 +58,19 @@ impl Leader {
     #[cfg(target_os = "linux")]
     fn handle(&self) -> io::Result<tokio::io::unix::AsyncFd<std::os::fd::OwnedFd>> {
         use rustix::process::{PidfdFlags, pidfd_open};
-        let handle = pidfd_open(self.pid, PidfdFlags::NONBLOCK)?;
+        let handle = pidfd_open(self.pid(), PidfdFlags::NONBLOCK)?;
         #[expect(
             deprecated,
             reason = "the new form is unsafe for types that need not keep their descriptor; this one does"
         )]
         tokio::io::unix::AsyncFd::with_interest(handle, tokio::io::Interest::READABLE)
+    }
+}
+
+impl Drop for Leader {
+    fn drop(&mut self) {
+        // Neither does anything once the status was taken.
+        let _ = self.child.kill();
+        let _ = self.child.try_wait();
     }
 }

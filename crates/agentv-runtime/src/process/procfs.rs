@@ -71,7 +71,7 @@ impl Process {
     }
 
     /// Takes the exit status of a zombie that is our child; `true` if it is gone now. By its pid: a wait for any child
-    /// would take tokio's.
+    /// would take that of a call.
     pub(super) fn reap(&self) -> bool {
         let pid = rustix::process::Pid::from_raw(self.pid);
         !matches!(pid.map(|pid| waitpid(Some(pid), WaitOptions::NOHANG)), Some(Ok(None)))

@@ -23,6 +23,7 @@ const PIPE_GRACE: Duration = Duration::from_millis(200);
 const REAP_LIMIT: Duration = Duration::from_secs(5);
 /// How often a group that was asked to end is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Until when a program counts as quick: it is then not worth a handle that tells of its end, as its pipes do.
 const QUICK: Duration = Duration::from_millis(5);
 /// How often a watcher is asked whether the program's work is done.
 const ASK_EVERY: Duration = Duration::from_millis(100);
@@ -163,7 +164,7 @@ impl Processes {
             Leftovers::Ended => &self.run_id,
             Leftovers::LeftToUser => NO_RUN,
         };
-        let mut leader = Leader::new(command.spawn(run_id, &call_id)?)?;
+        let mut leader = Leader::new(command.spawn(run_id, &call_id)?);
         Ok(Running {
             pipes: Pipes::of(&mut leader, command.stdin, command.output_cap, watch)?,
             tree: Tree::new(leader.pid(), &call_id, Arc::clone(&self.turn)),
@@ -231,11 +232,8 @@ impl Running {
     /// Waits for the leader while the pipes are pumped. May be called again after it was dropped half-way or has returned.
     async fn leader_end(&mut self) -> io::Result<Ended> {
         let Self { leader, pipes, tree, .. } = self;
-        tokio::select! {
-            biased;
-            () = pipes.pump() => {}
-            () = sleep(QUICK) => {}
-        }
+        // Most programs close their pipes by ending.
+        let _ = timeout(QUICK, pipes.pump()).await;
         let ended = tokio::select! {
             biased;
             ended = leader.end() => ended?,
@@ -300,7 +298,6 @@ impl Drop for Running {
         if !self.is_over {
             self.tree.signal_group(Signal::KILL);
             self.tree.end_now();
-            let _ = self.leader.ended();
         }
     }
 }

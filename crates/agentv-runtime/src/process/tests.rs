@@ -110,6 +110,12 @@ async fn stdin_that_is_never_read_does_not_hang() {
 }
 
 #[tokio::test]
+async fn a_program_may_close_its_pipes_long_before_it_ends() {
+    let output = run(sh("echo told; exec >&- 2>&-; sleep 0.1; exit 3", &dir())).await.unwrap();
+    assert_eq!((output.ended, &*output.stdout.text_lossy()), (Ended::Code(3), "told\n"));
+}
+
+#[tokio::test]
 async fn stdin_that_is_closed_early_is_no_error() {
     let dir = dir();
     let stdin = Stdin::Bytes(vec![b'x'; 10_000_000]);

@@ -160,7 +160,7 @@ impl Tree {
         let leader = self.unreaped_leader();
         let (members, mut left) = self.members();
         for process in members {
-            // The leader's status is tokio's to take.
+            // The leader's status is its call's to take.
             let is_gone = process.is_zombie && (Some(process.pid) == leader || is_reaped(&process));
             if !is_gone {
                 process.kill();
@@ -247,8 +247,8 @@ fn run_round(mark: &[u8], turn: &Turn) -> Round {
         environment.has(mark) || (is_child && !environment.has_another(env::RUN_ID, mark))
     });
     for process in members {
-        // A direct child's status is tokio's to take, whether or not somebody still asks tokio for it.
-        let is_gone = process.is_zombie && (may_be_tokios(&process) || is_reaped(&process));
+        // A direct child's status is its call's to take, whether or not that still wants it.
+        let is_gone = process.is_zombie && (may_be_leader(&process) || is_reaped(&process));
         if !is_gone {
             process.kill();
             left = Round::Busy;
@@ -293,7 +293,7 @@ fn with_descendants(all: &[Process], mut is_root: impl FnMut(&Process) -> bool) 
 #[cfg(target_os = "linux")]
 fn is_unclear(child: &Process, environment: &Environment) -> bool {
     if child.is_zombie {
-        return !may_be_tokios(child) && child.reap();
+        return !may_be_leader(child) && child.reap();
     }
     environment.is_changing()
 }
@@ -308,7 +308,7 @@ fn reap_adopted() -> Vec<Process> {
         let adopted = procfs::adopted().into_iter();
         let (zombies, others): (Vec<_>, Vec<_>) = adopted.partition(|process| process.is_zombie);
         living = others;
-        if zombies.iter().filter(|zombie| !may_be_tokios(zombie) && zombie.reap()).count() == 0 {
+        if zombies.iter().filter(|zombie| !may_be_leader(zombie) && zombie.reap()).count() == 0 {
             break;
         }
     }
@@ -322,8 +322,8 @@ fn is_reaped(zombie: &Process) -> bool {
 }
 
 /// Whether this child of ours may be one that we started ourselves: those lead a group in our own session. Nobody else's
-/// status is tokio's to take.
+/// status is its call's to take.
 #[cfg(target_os = "linux")]
-fn may_be_tokios(process: &Process) -> bool {
+fn may_be_leader(process: &Process) -> bool {
     process.pid == process.group && Some(process.session) == procfs::own_session()
 }
