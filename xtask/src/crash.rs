@@ -68,9 +68,7 @@ struct Round {
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     let options = Options::read(words)?;
     if options.build {
-        let args = ["build", "--package", "agentv-cli"];
-        let status = repository::command("cargo").args(args).status()?;
-        ensure!(status.success(), "`cargo {}` failed", args.join(" "));
+        repository::build()?;
     }
     let binary = metadata()?.target_directory.join("debug/agentv");
     let whole = whole_run(&binary, &options)?;

@@ -2,7 +2,7 @@
 //! by these counts the second one puts together what belongs together.
 
 use crate::bench;
-use crate::repository::{command, metadata, output, root};
+use crate::repository::{command, metadata, output, succeed};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -112,11 +112,4 @@ fn merge(tools: &[PathBuf], counts: &Path, profile: &Path) -> Result<()> {
     bail!(
         "no `llvm-profdata` can read what was counted; that of `rustup component add llvm-tools` can"
     )
-}
-
-fn succeed(cargo: &mut std::process::Command) -> Result<()> {
-    if !cargo.current_dir(root()).status().context("cannot run `cargo`")?.success() {
-        bail!("the build failed");
-    }
-    Ok(())
 }

@@ -32,6 +32,20 @@ pub(crate) fn output(program: &str, args: &[&str]) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{program}` printed no UTF-8"))
 }
 
+/// Runs Cargo, or whatever else shows its own errors.
+pub(crate) fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot run {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} failed: {status}");
+    }
+    Ok(())
+}
+
+/// Builds the program as developers do.
+pub(crate) fn build() -> Result<()> {
+    succeed(command("cargo").args(["build", "--package", "agentv-cli"]))
+}
+
 /// A text file of the repository.
 #[derive(Debug)]
 pub(crate) struct SourceFile {

@@ -21,11 +21,7 @@ const WANTED: [&str; 4] = ["a", "b", "c", "z"];
 
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     match words {
-        [] => {
-            let args = ["build", "--package", "agentv-cli"];
-            let status = repository::command("cargo").args(args).status()?;
-            ensure!(status.success(), "`cargo {}` failed", args.join(" "));
-        }
+        [] => repository::build()?,
         ["--no-build"] => {}
         other => bail!("trials has no option `{}`", other.join(" ")),
     }

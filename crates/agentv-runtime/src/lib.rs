@@ -2,6 +2,7 @@
 //! graded, records written.
 
 pub mod config;
+pub mod cores;
 pub mod load;
 
 pub mod cache;

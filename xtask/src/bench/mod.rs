@@ -12,7 +12,7 @@ mod report;
 pub(crate) use report::with_crash_section;
 
 use crate::dist;
-use crate::repository::{self, metadata, root};
+use crate::repository::{command, metadata, root, succeed};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::io::{self, Write as _};
@@ -121,10 +121,7 @@ pub(crate) fn exercise(agentv: PathBuf) -> Result<()> {
 
 fn build_floor() -> Result<()> {
     let args = ["build", "--profile", "dist", "--package", "xtask", "--bin", "floor"];
-    if !repository::command("cargo").args(args).status().context("cannot run `cargo`")?.success() {
-        bail!("`cargo {}` failed", args.join(" "));
-    }
-    Ok(())
+    succeed(command("cargo").args(args))
 }
 
 /// Prints an input, for a look at it.

@@ -3,8 +3,8 @@
 mod svg;
 mod watch;
 
-use crate::repository::{command, metadata, root};
-use anyhow::{Context as _, Result, ensure};
+use crate::repository::{build, metadata, root};
+use anyhow::{Context as _, Result};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -12,8 +12,7 @@ use watch::{Size, Watched, watch};
 
 /// Runs the program on a pseudo-terminal and writes `docs/images/`.
 pub(crate) fn write() -> Result<()> {
-    let built = command("cargo").args(["build", "--package", "agentv-cli"]).status()?;
-    ensure!(built.success(), "the program cannot be built");
+    build()?;
     let binary = metadata()?.target_directory.join("debug/agentv");
     let dir = tempfile::tempdir()?;
     picture("terminal.svg", "agentv demo", &demo(&binary, dir.path())?)?;

@@ -216,16 +216,22 @@ fn git(cx: &TestContext, args: &[&str]) {
     assert!(done.status.success(), "git {args:?}: {done:?}");
 }
 
-#[test]
-fn only_what_changed_since_a_revision_is_run() {
+/// A real repository, with a target and a judge's script.
+fn repository() -> TestContext {
     let cx = context();
     std::fs::remove_dir(cx.path(".git")).unwrap();
     git(&cx, &["init", "-q", "-b", "main"]);
     cx.write(".gitignore", ".agentv\n.home\n.tmp\nout.jsonl\n");
     cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    cx.script("judge.sh", "#!/bin/sh\necho '{\"score\": 1}'\n");
+    cx
+}
+
+#[test]
+fn only_what_changed_since_a_revision_is_run() {
+    let cx = repository();
     cx.write("one.txt", "1");
     cx.write("two.txt", "2");
-    cx.script("judge.sh", "#!/bin/sh\necho '{\"score\": 1}'\n");
     let with_file = |id: &str, file: &str| {
         format!(
             "  - id: {id}\n    expected_outcome: o\n    \
@@ -266,12 +272,7 @@ fn only_what_changed_since_a_revision_is_run() {
 /// Equal lists are built once, but what they depend on, and what is wrong with them, is every case's own.
 #[test]
 fn cases_that_are_graded_alike_depend_on_the_same_script() {
-    let cx = context();
-    std::fs::remove_dir(cx.path(".git")).unwrap();
-    git(&cx, &["init", "-q", "-b", "main"]);
-    cx.write(".gitignore", ".agentv\n.home\n.tmp\nout.jsonl\n");
-    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
-    cx.script("judge.sh", "#!/bin/sh\necho '{\"score\": 1}'\n");
+    let cx = repository();
     let case = |id: &str, grader: &str| {
         format!("  - {{id: {id}, input: q, expected_outcome: o, evaluators: [{grader}]}}\n")
     };

@@ -2,12 +2,12 @@
 //! checked on all cores.
 
 use super::case::{self, Purpose};
-use super::cores::on_each_core;
 use super::scope::Scope;
 use super::source::{CaseSource, Pick, SourceKind};
 use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
 use super::suite;
 use crate::config::Notes;
+use crate::cores::on_each_core;
 use agentv_core::{EvalCase, TargetName};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -11,7 +11,6 @@
 mod case;
 mod changed;
 mod check;
-mod cores;
 mod csv;
 mod defaults;
 mod discover;
@@ -44,7 +43,6 @@ mod written;
 mod yaml;
 
 pub use changed::{ChangedError, changed_since};
-pub use cores::cores;
 pub use discover::{DiscoverError, eval_files, repo_root, targets_in};
 pub use format::{Format, has_cases, is_eval_file};
 pub use glob::{BadGlob, Glob};

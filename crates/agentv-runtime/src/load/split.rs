@@ -5,10 +5,10 @@
 //! looks like an anchor or an alias. Otherwise, and whenever a piece does not read as it should, the file is read whole.
 
 use super::case::Purpose;
-use super::cores::on_each_core;
 use super::scope::{CASES, Scope};
 use super::{case, yaml};
 use crate::config::{Node, Notes};
+use crate::cores::on_each_core;
 use agentv_core::EvalCase;
 use std::collections::HashSet;
 use std::path::Path;

@@ -32,7 +32,7 @@ impl Leader {
     }
 
     /// How it ended, if it has. Takes the status, as often as it is asked.
-    pub(super) fn ended(&mut self) -> io::Result<Option<Ended>> {
+    fn ended(&mut self) -> io::Result<Option<Ended>> {
         Ok(self.child.try_wait()?.map(Ended::of))
     }
 

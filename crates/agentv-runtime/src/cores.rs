@@ -1,4 +1,4 @@
-//! The same work on all cores.
+//! How many cores there are, and the same work on all of them.
 
 use std::num::NonZeroUsize;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ pub fn cores() -> usize {
 }
 
 /// Does this once on each core, but not more than so many times at once, and gives what came of it. `None` if it panicked.
-pub(super) fn on_each_core<T: Send>(at_most: usize, work: impl Fn() -> T + Sync) -> Option<Vec<T>> {
+pub(crate) fn on_each_core<T: Send>(at_most: usize, work: impl Fn() -> T + Sync) -> Option<Vec<T>> {
     let cores = cores().min(at_most);
     thread::scope(|scope| {
         // This thread would only wait otherwise.
