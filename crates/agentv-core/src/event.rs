@@ -103,15 +103,15 @@ const ANSWER_LINES: usize = 3;
 
 impl Finished {
     /// Takes apart a record that is written already.
-    pub fn new(Place { position, label, trials }: Place, record: ResultRecord) -> Self {
+    pub fn new(Place { position, label, trials }: Place, record: Box<ResultRecord>) -> Self {
         let used = Consumption::of(&record);
+        let ResultRecord { status, error, misses, reasoning, candidate_answer, .. } = *record;
         let mut judge_errors = Vec::new();
         let results = record.evaluator_results.unwrap_or_default();
         gather_errors(&results, &mut judge_errors);
         let marks = results.into_iter().map(Mark::of).collect();
-        let needs_why = record.status == Status::Fail && record.error.is_none();
-        let why =
-            needs_why.then(|| Why::cut(record.misses, record.reasoning, record.candidate_answer));
+        let needs_why = status == Status::Fail && error.is_none();
+        let why = needs_why.then(|| Why::cut(misses, reasoning, candidate_answer));
         Self {
             position,
             eval_id: record.eval_id,
@@ -121,8 +121,8 @@ impl Finished {
             trial: record.trial,
             trials,
             score: record.score,
-            status: record.status,
-            error: record.error,
+            status,
+            error,
             duration_ms: record.execution_metrics.duration_ms,
             used,
             marks,

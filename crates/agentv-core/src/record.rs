@@ -29,14 +29,14 @@ pub struct Graded<'a> {
     pub outcome: Result<Verdict, EvaluatorError>,
 }
 
-/// The record of a case that was answered.
+/// The record of a case that was answered. Boxed, as a record is large and goes through many hands.
 pub fn graded(
     case: &EvalCase,
     asked: Asked<'_>,
     candidate: Candidate,
     graded: Vec<Graded<'_>>,
     now: String,
-) -> ResultRecord {
+) -> Box<ResultRecord> {
     let failed_required = failed_required(case, &graded);
     let ungraded = ungraded(&graded);
     let mut results: Vec<EvaluatorResult> = graded.into_iter().map(evaluator_result).collect();
@@ -48,7 +48,7 @@ pub fn graded(
     let error = candidate.error.or(ungraded);
     let passes =
         score.reaches(case.suite.pass_score) && failed_required.is_empty() && error.is_none();
-    ResultRecord {
+    Box::new(ResultRecord {
         score: score.value(),
         status: if passes { Status::Pass } else { Status::Fail },
         hits: results.iter().flat_map(|result| result.hits.iter().cloned()).collect(),
@@ -68,7 +68,7 @@ pub fn graded(
         failed_required,
         error,
         ..blank(case, asked, None, now)
-    }
+    })
 }
 
 /// Spec: without a list of evaluators, what the default judge was asked stands in the record itself; so does what it cost.
@@ -103,15 +103,15 @@ pub fn failed(
     asked: Asked<'_>,
     error: &ProviderError,
     now: String,
-) -> ResultRecord {
+) -> Box<ResultRecord> {
     let message = &error.message;
-    ResultRecord {
+    Box::new(ResultRecord {
         misses: vec![format!("Error: {message}")],
         candidate_answer: format!("Error occurred: {message}"),
         provider_metadata: error.metadata.clone(),
         error: Some(message.clone()),
         ..blank(case, asked, Some(message), now)
-    }
+    })
 }
 
 /// How much of a diff a record holds. With a thousand cases the whole of it would be more than anybody reads.

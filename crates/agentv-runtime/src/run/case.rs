@@ -70,7 +70,7 @@ pub(super) async fn run_case(
     case: &EvalCase,
     answered: Option<Earlier>,
     cx: &CaseContext<'_>,
-) -> Option<ResultRecord> {
+) -> Option<Box<ResultRecord>> {
     let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
     let Answer { outcome, wall, workspace, left } =
         attempt::ask(case, &mut request, answered, cx).await;
@@ -89,10 +89,12 @@ pub(super) async fn run_case(
             let candidate = Candidate { file_changes, workspace: dir.clone(), ..candidate };
             grade(case, request, (candidate, left), cx).await
         }
-        Err(error) => ResultRecord {
-            file_changes: file_changes.map(record::excerpt),
-            ..record::failed(case, asked(request, cx.target, cx.trial), &error, timestamp())
-        },
+        Err(error) => {
+            let asked = asked(request, cx.target, cx.trial);
+            let mut record = record::failed(case, asked, &error, timestamp());
+            record.file_changes = file_changes.map(record::excerpt);
+            record
+        }
     };
     // What was answered is in the journal: when the run is taken up again, it is only graded.
     if cx.cancel.is_cancelled() || cx.calls.was_refused() {
@@ -111,7 +113,7 @@ async fn grade(
     request: Request,
     (candidate, left): (Candidate, Option<Box<Left>>),
     cx: &CaseContext<'_>,
-) -> ResultRecord {
+) -> Box<ResultRecord> {
     let graders = regrade::graders(case, left.as_ref().map(|left| left.sight));
     let candidate = match left {
         Some(left) => left.complete(candidate),

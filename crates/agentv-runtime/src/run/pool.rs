@@ -210,7 +210,7 @@ async fn guarded(
     (case, trial): (&EvalCase, Trial),
     answered: Option<Earlier>,
     shared: &Shared,
-) -> Option<ResultRecord> {
+) -> Option<Box<ResultRecord>> {
     let cx = CaseContext {
         target: &lane.target,
         trial,

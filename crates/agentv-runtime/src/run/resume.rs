@@ -65,7 +65,7 @@ pub fn resume(
     resumed.spent = past.spent;
     let tally = &mut resumed.tally;
     resumed.rewritten = past.settle(folder, |record, place| {
-        tally.add(Finished::new(place.clone(), record));
+        tally.add(Finished::new(place.clone(), Box::new(record)));
     })?;
     Ok(resumed)
 }
