@@ -1,5 +1,6 @@
 //! The command line as clap types; no logic.
 
+use crate::later::Later;
 pub(crate) use crate::results_args::{
     CompareArgs, CompareFormat, GradeArgs, MergeArgs, ReportArgs,
 };
@@ -30,26 +31,26 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// See what AgentV does: a small suite against a scripted agent, with no key and no network
-    Demo(DemoArgs),
+    Demo(Later<DemoArgs>),
     /// Set up a first eval here, with what this machine has
-    Init(InitArgs),
+    Init(Later<InitArgs>),
     /// Run eval files against targets and write one record per case
-    Eval(Box<EvalArgs>),
+    Eval(Later<EvalArgs>),
     /// Grade the answers of an earlier run again: targets are not asked, judges are
-    Grade(Box<GradeArgs>),
+    Grade(Later<GradeArgs>),
     /// Look at earlier runs, or remove them
     #[command(subcommand)]
     Runs(RunsCommand),
     /// Check eval files, datasets, targets and configuration without calling anything
-    Validate(ValidateArgs),
+    Validate(Later<ValidateArgs>),
     /// Look for what will not work, and say what fixes it
-    Doctor(DoctorArgs),
+    Doctor(Later<DoctorArgs>),
     /// Put runs side by side: what changed, and is it more than noise?
-    Compare(CompareArgs),
+    Compare(Later<CompareArgs>),
     /// Show a run as a web page, or for other programs: junit, markdown, csv, json
-    Report(ReportArgs),
+    Report(Later<ReportArgs>),
     /// Join the results of shards into one file
-    Merge(MergeArgs),
+    Merge(Later<MergeArgs>),
     /// Look at the answers that `--cache` has kept, or remove them
     #[command(subcommand)]
     Cache(CacheCommand),
@@ -57,9 +58,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Generate(GenerateCommand),
     /// Turn past sessions of agents into a dataset whose answers are replayed
-    Import(ImportArgs),
+    Import(Later<ImportArgs>),
     /// Write an eval file in another format: YAML, JSONL, JSON, CSV
-    Convert(ConvertArgs),
+    Convert(Later<ConvertArgs>),
     /// Tools for people who write code judges
     #[command(subcommand)]
     Judge(JudgeCommand),
@@ -67,9 +68,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Provision(ProvisionCommand),
     /// Print the JSON Schema of a kind of file, for editors
-    Schema(SchemaArgs),
+    Schema(Later<SchemaArgs>),
     /// Print completions for a shell
-    Completions(CompletionsArgs),
+    Completions(Later<CompletionsArgs>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod figures;
+mod later;
 mod report;
 mod results_args;
 mod run_args;
@@ -14,6 +15,7 @@ use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
 use clap::{CommandFactory as _, Parser};
 use commands::eval::Occasion;
+use later::Later;
 use settings::Surroundings;
 use std::ffi::OsString;
 
@@ -36,27 +38,27 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         }
     };
     match args.command {
-        Command::Demo(args) => commands::demo::run(&args, &surroundings),
-        Command::Eval(args) => {
+        Command::Demo(Later(args)) => commands::demo::run(&args, &surroundings),
+        Command::Eval(Later(args)) => {
             commands::eval::run(*args, &words, &surroundings, &Occasion::default())
         }
-        Command::Grade(args) => commands::grade::run(*args, &words, &surroundings),
+        Command::Grade(Later(args)) => commands::grade::run(*args, &words, &surroundings),
         Command::Runs(command) => commands::runs::run(command, &surroundings),
-        Command::Validate(args) => commands::validate::run(&args, &surroundings),
-        Command::Compare(args) => commands::compare::run(&args, &surroundings),
-        Command::Report(args) => commands::report::run(&args, &surroundings),
-        Command::Merge(args) => commands::merge::run(&args, &surroundings),
-        Command::Import(args) => commands::import::run(&args, &surroundings),
-        Command::Convert(args) => commands::convert::run(&args, &surroundings),
+        Command::Validate(Later(args)) => commands::validate::run(&args, &surroundings),
+        Command::Compare(Later(args)) => commands::compare::run(&args, &surroundings),
+        Command::Report(Later(args)) => commands::report::run(&args, &surroundings),
+        Command::Merge(Later(args)) => commands::merge::run(&args, &surroundings),
+        Command::Import(Later(args)) => commands::import::run(&args, &surroundings),
+        Command::Convert(Later(args)) => commands::convert::run(&args, &surroundings),
         Command::Cache(command) => commands::cache::run(&command, &surroundings),
         Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &surroundings),
         Command::Generate(GenerateCommand::Rubrics(args)) => {
             commands::generate::rubrics(&args, &surroundings)
         }
-        Command::Init(args) => commands::init::run(&args, &surroundings),
-        Command::Doctor(args) => commands::doctor::run(&args, &surroundings),
-        Command::Schema(args) => commands::schema::run(&args),
-        Command::Completions(args) => commands::schema::completions(&args),
+        Command::Init(Later(args)) => commands::init::run(&args, &surroundings),
+        Command::Doctor(Later(args)) => commands::doctor::run(&args, &surroundings),
+        Command::Schema(Later(args)) => commands::schema::run(&args),
+        Command::Completions(Later(args)) => commands::schema::completions(&args),
         Command::Provision(ProvisionCommand::Vscode(args)) => {
             commands::provision::vscode(&args, &surroundings)
         }

@@ -2,6 +2,7 @@
 
 use super::eval::{self, Occasion};
 use crate::args::{Args, Command, DemoArgs};
+use crate::later::Later;
 use crate::settings::Surroundings;
 use crate::terminal::{self, Step};
 use agentv_runtime::load::repo_root;
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &DemoArgs, surroundings: &Surroundings) -> Exit {
         return Exit::Usage;
     }
     let words = words(&dir);
-    let Ok(Args { command: Command::Eval(eval), .. }) = Args::try_parse_from(&words) else {
+    let Ok(Args { command: Command::Eval(Later(eval)), .. }) = Args::try_parse_from(&words) else {
         return terminal::fail("the demo's own command line cannot be read", None);
     };
     let there = Surroundings {

@@ -2,6 +2,7 @@
 
 use super::eval::{Occasion, Origin, Refusal, conduct, is_same_file, told};
 use crate::args::{Args, CaseArgs, Command, EvalArgs, GradeArgs};
+use crate::later::Later;
 use crate::settings::{EvalSettings, Surroundings, unnamed};
 use crate::terminal::{self, Screen};
 use agentv_core::TargetName;
@@ -167,7 +168,7 @@ fn unreadable(error: &ResultsError) -> Refusal {
 /// The run as it was ordered, with the flags of now: what a grading does not say is as `agentv eval` has it.
 fn eval_args(args: GradeArgs, info: Option<&RunInfo>) -> Result<EvalArgs, Refusal> {
     let mut eval = match Args::try_parse_from(["agentv", "eval"]).map(|args| args.command) {
-        Ok(Command::Eval(eval)) => *eval,
+        Ok(Command::Eval(Later(eval))) => *eval,
         _ => return Err(Refusal::incomplete("`agentv eval` cannot be told what to do".to_owned())),
     };
     (eval.paths, eval.cases) = (args.paths, args.cases);

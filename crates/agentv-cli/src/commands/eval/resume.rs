@@ -2,6 +2,7 @@
 
 use super::Refusal;
 use crate::args::{Args, Command, EvalArgs};
+use crate::later::Later;
 use crate::settings::{EvalSettings, Surroundings};
 use agentv_runtime::folder::{FolderError, RunFolder, Runs};
 use agentv_wire::{RunFileKind, RunInfo};
@@ -69,7 +70,7 @@ fn parse(words: &[OsString]) -> Option<EvalArgs> {
     let command = Args::command().mut_subcommand("eval", |eval| eval.args_override_self(true));
     let matches = command.try_get_matches_from(words).ok()?;
     match Args::from_arg_matches(&matches).ok()?.command {
-        Command::Eval(args) => Some(*args),
+        Command::Eval(Later(args)) => Some(*args),
         _ => None,
     }
 }
