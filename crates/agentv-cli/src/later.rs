@@ -28,6 +28,11 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
         Box::from_arg_matches(matches).map(Self)
     }
 
+    /// Without this one, all that was found is copied first.
+    fn from_arg_matches_mut(matches: &mut ArgMatches) -> Result<Self, Error> {
+        Box::from_arg_matches_mut(matches).map(Self)
+    }
+
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         self.0.update_from_arg_matches(matches)
     }

@@ -137,7 +137,7 @@ pub fn whole_lines(text: &[u8], cap: usize) -> usize {
 
 fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) -> ResultRecord {
     let recorded_as = asked.provider.recorded_as;
-    let request = Some(request(asked.request, recorded_as, error));
+    let request = Some(Box::new(request(asked.request, recorded_as, error)));
     let (lm_provider_request, agent_provider_request) = match recorded_as {
         RecordedAs::Model => (request, None),
         RecordedAs::Agent => (None, request),

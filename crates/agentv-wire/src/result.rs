@@ -31,10 +31,10 @@ pub struct ResultRecord {
     pub reasoning: Option<String>,
     /// What an agent was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent_provider_request: Option<ProviderRequest>,
+    pub agent_provider_request: Option<Box<ProviderRequest>>,
     /// What a model was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lm_provider_request: Option<ProviderRequest>,
+    pub lm_provider_request: Option<Box<ProviderRequest>>,
     /// Only where the case has no evaluators of its own: what the default judge was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluator_provider_request: Option<Value>,

@@ -92,7 +92,7 @@ fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
         Some(id) => format!("the results have no record of `{id}`"),
         None => "the results have no record".to_owned(),
     })?;
-    let request = record.lm_provider_request.or(record.agent_provider_request).unwrap_or_default();
+    let request = *record.lm_provider_request.or(record.agent_provider_request).unwrap_or_default();
     let question = request.question.unwrap_or_else(|| {
         let said = request.chat_prompt.unwrap_or_default().into_iter();
         said.map(|message| message.content).collect::<Vec<_>>().join("\n")

@@ -21,7 +21,7 @@ pub fn host() -> Option<String> {
 /// The hash of a file as `sha256sum` prints it.
 pub fn sha256(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
-    let (mut hash, mut buffer) = (Sha256::new(), vec![0; 64 * 1024]);
+    let (mut hash, mut buffer) = (Sha256::new(), [0; 8 * 1024]);
     loop {
         let count = file.read(&mut buffer)?;
         if count == 0 {

@@ -2,6 +2,7 @@
 
 use super::journal::{Answered, Case, Entry, KeptAnswer, Sum};
 use super::lines::{LinePlace, lines};
+use agentv_core::Response;
 use agentv_wire::RunSpend;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -79,7 +80,7 @@ impl Index {
     pub fn read(journal: &Path) -> io::Result<Self> {
         let mut index = Self::default();
         lines(journal, |line, place| {
-            match serde_json::from_slice(line) {
+            match serde_json::from_slice::<Entry<'_>>(line) {
                 Ok(Entry::Answered(Answered { case, workspace, .. })) => {
                     let answer = PastAnswer { version: case.version(), workspace, place };
                     // There is seldom more than one, and a list of its own accord makes room for four.
@@ -120,13 +121,12 @@ impl PastAnswer {
     pub fn read(&self, journal: &Path) -> io::Result<Option<KeptAnswer>> {
         let line = self.place.read(journal)?;
         let Ok(Entry::Answered(Answered { attempt, wall_ms, response, .. })) =
-            serde_json::from_slice(&line)
+            serde_json::from_slice::<Entry<'_, Response>>(&line)
         else {
             return Ok(None);
         };
         let wall = Duration::try_from_secs_f64(wall_ms / 1000.0).unwrap_or_default();
-        let response = serde_json::from_str(response.get()).ok();
-        Ok(response.map(|response| KeptAnswer { response, wall, attempt }))
+        Ok(Some(KeptAnswer { response, wall, attempt }))
     }
 }
 

@@ -52,12 +52,12 @@ pub struct KeptAnswer {
     pub attempt: u32,
 }
 
-/// A line of the journal.
+/// A line of the journal, with a response that is to be written, or one that is not looked into.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry<'e> {
+pub(super) enum Entry<'e, R = &'e RawValue> {
     #[serde(borrow)]
-    Answered(Answered<'e>),
+    Answered(Answered<'e, R>),
     #[serde(borrow)]
     Recorded(Recorded<'e>),
     /// What a call used, whatever came of its case.
@@ -65,7 +65,7 @@ pub(super) enum Entry<'e> {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Answered<'e> {
+pub(super) struct Answered<'e, R> {
     #[serde(borrow)]
     pub case: Case<'e>,
     pub attempt: u32,
@@ -73,8 +73,7 @@ pub(super) struct Answered<'e> {
     /// Where it was worked out is gone once the run has ended, so it can be graded by nobody else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub workspace: bool,
-    #[serde(borrow)]
-    pub response: &'e RawValue,
+    pub response: R,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -157,13 +156,12 @@ impl Journal {
         answer: (&Response, Duration),
     ) -> io::Result<()> {
         let (response, wall) = answer;
-        let response = RawValue::from_string(number::to_string(response)?)?;
         let entry = Entry::Answered(Answered {
             case: Case::new(work, &self.root),
             attempt: request.attempt,
             wall_ms: wall.as_secs_f64() * 1000.0,
             workspace: request.workspace.is_some(),
-            response: &response,
+            response,
         });
         self.enter(&entry)?;
         self.lock().has_answers = true;
@@ -173,15 +171,17 @@ impl Journal {
     /// Adds to a record the line that says of which case it is, to be appended to the journal before the record is written.
     pub fn recorded(&self, work: Work<'_>, record: &mut Vec<u8>) -> io::Result<()> {
         let sum = Sum::of(record).to_string().into();
-        line(&Entry::Recorded(Recorded { case: Case::new(work, &self.root), sum }), record)
+        let entry: Entry<'_> = Entry::Recorded(Recorded { case: Case::new(work, &self.root), sum });
+        line(&entry, record)
     }
 
     /// Takes down what a call used. If that fails, the next answer cannot be kept either, and the run stops.
     pub fn spent(&self, spend: &RunSpend) {
-        let _ = self.enter(&Entry::Spent(*spend));
+        let entry: Entry<'_> = Entry::Spent(*spend);
+        let _ = self.enter(&entry);
     }
 
-    fn enter(&self, entry: &Entry<'_>) -> io::Result<()> {
+    fn enter(&self, entry: &Entry<'_, impl Serialize>) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(512);
         line(entry, &mut bytes)?;
         self.append(&bytes)
@@ -246,7 +246,7 @@ impl Journal {
     }
 }
 
-fn line(entry: &Entry<'_>, bytes: &mut Vec<u8>) -> io::Result<()> {
+fn line(entry: &Entry<'_, impl Serialize>, bytes: &mut Vec<u8>) -> io::Result<()> {
     number::to_writer(&mut *bytes, entry)?;
     bytes.push(b'\n');
     Ok(())
@@ -303,9 +303,9 @@ impl std::fmt::Display for Sum {
 /// As `sha256sum` and `git` print hashes.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
-    let mut text = Vec::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.extend_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    let mut text = vec![0; bytes.len() * 2];
+    for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(bytes) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
     }
     String::from_utf8(text).unwrap_or_default()
 }

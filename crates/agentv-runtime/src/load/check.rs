@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const HELD: u64 = 256 * 1024;
 /// How many bytes of rows are checked at a time.
 const BATCH: usize = 32 * 1024;
+/// For how many bytes another thread pays: to start one takes as long as to check 30 KiB, and its memory is new.
+const SHARE: usize = 128 * 1024;
 
 /// Checks a dataset.
 pub(super) fn check(
@@ -29,8 +31,7 @@ pub(super) fn check(
 ) -> io::Result<CaseSource> {
     let bytes = data.bytes()?;
     let purpose = if bytes <= HELD { Purpose::Run } else { Purpose::Check };
-    // What fits into one batch is not worth another thread.
-    let threads = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(BATCH).max(1);
+    let threads = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(SHARE).max(1);
     let input = Mutex::new(Input { rows: layout.open(&data, Seen::first())?, batches: 0 });
     let gathered = Mutex::new(Gathered::new(notes));
     let work = || check_batches(&input, &layout, (&scope, purpose), &gathered);

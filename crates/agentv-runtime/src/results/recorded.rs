@@ -280,7 +280,7 @@ impl Entry {
         let request = prompt::build(case, provider.prompt_mode);
         let now = record::recorded_request(request, provider.recorded_as);
         let words = |asked: ProviderRequest| (asked.question, asked.chat_prompt, asked.guidelines);
-        Ok(words(then) == words(now))
+        Ok(words(*then) == words(now))
     }
 }
 
