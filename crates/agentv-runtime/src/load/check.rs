@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 const HELD: u64 = 256 * 1024;
 /// How many bytes of rows are checked at a time.
 const BATCH: usize = 32 * 1024;
-/// For how many bytes another thread pays: to start one takes as long as to check 30 KiB, and its memory is new.
+/// Less than this is not shared: one thread checks it as quickly as two, of which the second has to be started first.
 const SHARE: usize = 128 * 1024;
 
 /// Checks a dataset.
