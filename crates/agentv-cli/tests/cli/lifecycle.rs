@@ -188,3 +188,19 @@ fn records_of_many_workers_are_whole_lines() {
     expected.sort();
     assert_eq!(seen, expected);
 }
+
+/// Whoever starts children of its own needs to hear of their end, Node.js for one.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_signal_is_blocked_for_a_command() {
+    let cx = context();
+    let command = "grep SigBlk /proc/self/status > {OUTPUT_FILE}";
+    cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
+    let ids = ["one", "two", "three", "four"];
+    cx.write("suite.yaml", &cases(&ids));
+    let ran = cx.agentv(["eval", "suite.yaml", "--workers", "4", "--out", "out.jsonl"]).run();
+    for id in ids {
+        let answer = &ran.record_of(id)["candidate_answer"];
+        assert_eq!(answer.as_str().unwrap().trim(), "SigBlk:\t0000000000000000", "{id}");
+    }
+}

@@ -14,6 +14,7 @@ mod procfs;
 mod quote;
 mod run;
 mod tree;
+mod undisturbed;
 mod watch;
 
 #[cfg(test)]
@@ -25,4 +26,5 @@ pub use output::{Captured, Ended, Output};
 pub use quote::{first_program, quote};
 pub use run::{Processes, RunError};
 pub use tree::become_subreaper;
+pub use undisturbed::undisturbed;
 pub use watch::{Stream, Watch, Watcher};
