@@ -52,7 +52,7 @@ pub struct KeptAnswer {
     pub attempt: u32,
 }
 
-/// A line of the journal, with a response that is to be written, or one that is not looked into.
+/// A line of the journal, with a response that is written or read, or one that is not looked into.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Entry<'e, R = &'e RawValue> {

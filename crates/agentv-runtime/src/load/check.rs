@@ -1,5 +1,5 @@
 //! The first pass over a dataset: notes all that is wrong and counts what is good. Rows are read one after the other and
-//! checked on all cores.
+//! checked on all cores, where that pays.
 
 use super::case::{self, Purpose};
 use super::scope::Scope;

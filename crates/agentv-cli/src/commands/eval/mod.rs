@@ -273,6 +273,7 @@ fn execute(
     // Its threads start programs, so they are there before this one blocks anything.
     let runtime = super::runtime()?;
     let gates = settings.gates;
+    // Made only then, so that the thread of a display is not woken either.
     let run = || Run {
         settings: settings.run,
         workers: settings.choice.workers,
