@@ -1,6 +1,6 @@
 //! The command line as clap types; no logic.
 
-use crate::later::Later;
+use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
     CompareArgs, CompareFormat, GradeArgs, MergeArgs, ReportArgs,
 };
@@ -31,26 +31,26 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// See what AgentV does: a small suite against a scripted agent, with no key and no network
-    Demo(Later<DemoArgs>),
+    Demo(Deferred<DemoArgs>),
     /// Set up a first eval here, with what this machine has
-    Init(Later<InitArgs>),
+    Init(Deferred<InitArgs>),
     /// Run eval files against targets and write one record per case
-    Eval(Later<EvalArgs>),
+    Eval(Deferred<EvalArgs>),
     /// Grade the answers of an earlier run again: targets are not asked, judges are
-    Grade(Later<GradeArgs>),
+    Grade(Deferred<GradeArgs>),
     /// Look at earlier runs, or remove them
     #[command(subcommand)]
     Runs(RunsCommand),
     /// Check eval files, datasets, targets and configuration without calling anything
-    Validate(Later<ValidateArgs>),
+    Validate(Deferred<ValidateArgs>),
     /// Look for what will not work, and say what fixes it
-    Doctor(Later<DoctorArgs>),
+    Doctor(Deferred<DoctorArgs>),
     /// Put runs side by side: what changed, and is it more than noise?
-    Compare(Later<CompareArgs>),
+    Compare(Deferred<CompareArgs>),
     /// Show a run as a web page, or for other programs: junit, markdown, csv, json
-    Report(Later<ReportArgs>),
+    Report(Deferred<ReportArgs>),
     /// Join the results of shards into one file
-    Merge(Later<MergeArgs>),
+    Merge(Deferred<MergeArgs>),
     /// Look at the answers that `--cache` has kept, or remove them
     #[command(subcommand)]
     Cache(CacheCommand),
@@ -58,9 +58,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Generate(GenerateCommand),
     /// Turn past sessions of agents into a dataset whose answers are replayed
-    Import(Later<ImportArgs>),
+    Import(Deferred<ImportArgs>),
     /// Write an eval file in another format: YAML, JSONL, JSON, CSV
-    Convert(Later<ConvertArgs>),
+    Convert(Deferred<ConvertArgs>),
     /// Tools for people who write code judges
     #[command(subcommand)]
     Judge(JudgeCommand),
@@ -68,9 +68,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Provision(ProvisionCommand),
     /// Print the JSON Schema of a kind of file, for editors
-    Schema(Later<SchemaArgs>),
+    Schema(Deferred<SchemaArgs>),
     /// Print completions for a shell
-    Completions(Later<CompletionsArgs>),
+    Completions(Deferred<CompletionsArgs>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,8 +2,8 @@
 
 mod args;
 mod commands;
-mod figures;
-mod later;
+mod deferred;
+mod format;
 mod report;
 mod results_args;
 mod run_args;
@@ -14,9 +14,9 @@ mod terminal;
 use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
 use clap::{CommandFactory as _, Parser};
-use commands::eval::Occasion;
-use later::Later;
-use settings::Surroundings;
+use commands::eval::Presentation;
+use deferred::Deferred;
+use settings::Environment;
 use std::ffi::OsString;
 
 /// The command line as clap knows it, for reference pages.
@@ -31,36 +31,36 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Ok(args) => args,
         Err(error) => return terminal::usage(&error),
     };
-    let surroundings = match Surroundings::look() {
-        Ok(surroundings) => surroundings,
+    let environment = match Environment::capture() {
+        Ok(environment) => environment,
         Err(error) => {
             return terminal::fail(&format!("the working directory cannot be used: {error}"), None);
         }
     };
     match args.command {
-        Command::Demo(Later(args)) => commands::demo::run(&args, &surroundings),
-        Command::Eval(Later(args)) => {
-            commands::eval::run(*args, &words, &surroundings, &Occasion::default())
+        Command::Demo(Deferred(args)) => commands::demo::run(&args, &environment),
+        Command::Eval(Deferred(args)) => {
+            commands::eval::run(*args, &words, &environment, &Presentation::default())
         }
-        Command::Grade(Later(args)) => commands::grade::run(*args, &words, &surroundings),
-        Command::Runs(command) => commands::runs::run(command, &surroundings),
-        Command::Validate(Later(args)) => commands::validate::run(&args, &surroundings),
-        Command::Compare(Later(args)) => commands::compare::run(&args, &surroundings),
-        Command::Report(Later(args)) => commands::report::run(&args, &surroundings),
-        Command::Merge(Later(args)) => commands::merge::run(&args, &surroundings),
-        Command::Import(Later(args)) => commands::import::run(&args, &surroundings),
-        Command::Convert(Later(args)) => commands::convert::run(&args, &surroundings),
-        Command::Cache(command) => commands::cache::run(&command, &surroundings),
-        Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &surroundings),
+        Command::Grade(Deferred(args)) => commands::grade::run(*args, &words, &environment),
+        Command::Runs(command) => commands::runs::run(command, &environment),
+        Command::Validate(Deferred(args)) => commands::validate::run(&args, &environment),
+        Command::Compare(Deferred(args)) => commands::compare::run(&args, &environment),
+        Command::Report(Deferred(args)) => commands::report::run(&args, &environment),
+        Command::Merge(Deferred(args)) => commands::merge::run(&args, &environment),
+        Command::Import(Deferred(args)) => commands::import::run(&args, &environment),
+        Command::Convert(Deferred(args)) => commands::convert::run(&args, &environment),
+        Command::Cache(command) => commands::cache::run(&command, &environment),
+        Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &environment),
         Command::Generate(GenerateCommand::Rubrics(args)) => {
-            commands::generate::rubrics(&args, &surroundings)
+            commands::generate::rubrics(&args, &environment)
         }
-        Command::Init(Later(args)) => commands::init::run(&args, &surroundings),
-        Command::Doctor(Later(args)) => commands::doctor::run(&args, &surroundings),
-        Command::Schema(Later(args)) => commands::schema::run(&args),
-        Command::Completions(Later(args)) => commands::schema::completions(&args),
+        Command::Init(Deferred(args)) => commands::init::run(&args, &environment),
+        Command::Doctor(Deferred(args)) => commands::doctor::run(&args, &environment),
+        Command::Schema(Deferred(args)) => commands::schema::run(&args),
+        Command::Completions(Deferred(args)) => commands::schema::completions(&args),
         Command::Provision(ProvisionCommand::Vscode(args)) => {
-            commands::provision::vscode(&args, &surroundings)
+            commands::provision::vscode(&args, &environment)
         }
     }
 }

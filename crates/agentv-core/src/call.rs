@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The surroundings of one call.
+/// The environment of one call.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// Cancelled when the user stops the run or the attempt's time is over. Whoever waits, waits for this too.
@@ -19,11 +19,11 @@ pub struct CallContext {
     /// Where to say what is neither an answer nor an error.
     pub log: Arc<dyn Log>,
     /// What of the call's time is not the target's.
-    pub line: Arc<Line>,
+    pub queue_time: Arc<QueueTime>,
     /// Who asks, and for the how many-th time.
     pub purpose: Purpose,
     /// Set by a reader who may find the answer unusable.
-    pub acceptance: Option<Arc<Acceptance>>,
+    pub on_accepted: Option<Arc<OnAccepted>>,
     /// Shared by all calls of the same case.
     pub case: Arc<CaseCalls>,
 }
@@ -70,12 +70,12 @@ pub struct Purpose {
     /// Where a case is asked several times: which of them, from 0.
     pub trial: Option<u32>,
     /// The how many-th time that this grader asks the same target the same, from 1.
-    pub ask: u32,
+    pub repetition: u32,
 }
 
 impl Default for Purpose {
     fn default() -> Self {
-        Self { role: Role::Candidate, eval_id: None, evaluator: None, trial: None, ask: 1 }
+        Self { role: Role::Candidate, eval_id: None, evaluator: None, trial: None, repetition: 1 }
     }
 }
 
@@ -101,9 +101,9 @@ pub enum Role {
 /// Lets an answer be remembered only once its reader could make something of it. A lock and not a message: it is taken by
 /// one call and its one reader, after each other.
 #[derive(Default)]
-pub struct Acceptance(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+pub struct OnAccepted(Mutex<Option<Box<dyn FnOnce() + Send>>>);
 
-impl Acceptance {
+impl OnAccepted {
     /// Does this when the answer is accepted, or never.
     pub fn then(&self, remember: impl FnOnce() + Send + 'static) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(remember));
@@ -118,21 +118,21 @@ impl Acceptance {
     }
 }
 
-impl fmt::Debug for Acceptance {
+impl fmt::Debug for OnAccepted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Acceptance")
+        f.write_str("OnAccepted")
     }
 }
 
 /// How long a call has stood in line, for its target's rate limit or for a place among the calls in flight. A time limit
 /// is meant for the target, so it does not count this. Whoever waits has a clock and tells; there is none here.
 #[derive(Debug, Default)]
-pub struct Line {
+pub struct QueueTime {
     standing: AtomicUsize,
     microseconds: AtomicU64,
 }
 
-impl Line {
+impl QueueTime {
     /// The wait begins.
     pub fn enter(&self) {
         self.standing.fetch_add(1, Ordering::SeqCst);
@@ -208,9 +208,9 @@ impl CallContext {
             cancel,
             time_limit,
             log,
-            line: Arc::default(),
+            queue_time: Arc::default(),
             purpose: Purpose::default(),
-            acceptance: None,
+            on_accepted: None,
             case: Arc::default(),
         }
     }
@@ -218,22 +218,22 @@ impl CallContext {
     /// The same for one trial of a case.
     #[must_use]
     pub fn in_trial(mut self, trial: Trial) -> Self {
-        self.purpose.trial = trial.told();
+        self.purpose.trial = trial.index_if_repeated();
         self
     }
 
-    /// The surroundings of a call inside this one, which can be stopped on its own.
+    /// The environment of a call inside this one, which can be stopped on its own.
     #[must_use]
     pub fn child(&self) -> Self {
         Self {
             cancel: self.cancel.child_token(),
-            line: Arc::default(),
-            acceptance: None,
+            queue_time: Arc::default(),
+            on_accepted: None,
             ..self.clone()
         }
     }
 
-    /// The surroundings of an evaluator's work on a case.
+    /// The environment of an evaluator's work on a case.
     #[must_use]
     pub fn graded_by(&self, case: &EvalId, evaluator: &EvaluatorName) -> Self {
         let evaluator = Some(match &self.purpose.evaluator {
@@ -245,16 +245,16 @@ impl CallContext {
         Self { purpose, ..self.clone() }
     }
 
-    /// The surroundings of one question that a grader asks a target.
+    /// The environment of one question that a grader asks a target.
     #[must_use]
     pub fn asking(&self, role: Role, target: &TargetName, request: &Request) -> Self {
-        let ask = self.case.count((
+        let repetition = self.case.count((
             self.purpose.evaluator.clone(),
             target.clone(),
             request.system_prompt.clone(),
             request.question.clone(),
         ));
-        Self { purpose: Purpose { role, ask, ..self.purpose.clone() }, ..self.child() }
+        Self { purpose: Purpose { role, repetition, ..self.purpose.clone() }, ..self.child() }
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
             (EvalId::from("one"), TargetName::from("judge"), TargetName::from("other"));
         let call = CallContext::quiet().graded_by(&case, &EvaluatorName::from("good"));
         let ask = |call: &CallContext, target: &TargetName, question: &str| {
-            call.child().asking(Role::Judge, target, &request(question)).purpose.ask
+            call.child().asking(Role::Judge, target, &request(question)).purpose.repetition
         };
         assert_eq!([ask(&call, &judge, "a"), ask(&call, &judge, "a")], [1, 2]);
         assert_eq!([ask(&call, &judge, "b"), ask(&call, &other, "a")], [1, 1]);
@@ -284,14 +284,14 @@ mod tests {
     #[test]
     fn what_is_not_accepted_is_not_done() {
         let done = Arc::new(AtomicUsize::new(0));
-        let acceptance = Acceptance::default();
+        let on_accepted = OnAccepted::default();
         let count = Arc::clone(&done);
-        acceptance.then(move || {
+        on_accepted.then(move || {
             count.fetch_add(1, Ordering::SeqCst);
         });
         assert_eq!(done.load(Ordering::SeqCst), 0);
-        acceptance.accept();
-        acceptance.accept();
+        on_accepted.accept();
+        on_accepted.accept();
         assert_eq!(done.load(Ordering::SeqCst), 1);
     }
 }

@@ -27,12 +27,12 @@ pub struct Needs<'e> {
     pub targets: Vec<&'e str>,
     /// The programs that it runs, by name or path, as far as that is known.
     pub programs: Vec<&'e str>,
-    pub looks_at: LooksAt,
+    pub detail: AnswerDetail,
 }
 
 /// How closely an evaluator looks at what the candidate did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum LooksAt {
+pub enum AnswerDetail {
     /// At the answer and what it cost.
     #[default]
     Answer,
@@ -54,7 +54,7 @@ impl Needs<'_> {
         self.judge |= other.judge;
         self.targets.extend(other.targets);
         self.programs.extend(other.programs);
-        self.looks_at = self.looks_at.max(other.looks_at);
+        self.detail = self.detail.max(other.detail);
         self
     }
 }

@@ -19,14 +19,14 @@ pub trait Layer: fmt::Debug + Send + Sync {
         cx: &CallContext,
     ) -> impl Future<Output = Result<Response, ProviderError>> + Send;
 
-    /// [`BatchProvider::invoke_batch`], with what is done around it. `door` is that of the one behind it.
+    /// [`BatchProvider::invoke_batch`], with what is done around it. `batch` is that of the one behind it.
     fn ask_batch(
         &self,
-        door: &dyn BatchProvider,
+        batch: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> impl Future<Output = Result<Vec<Response>, ProviderError>> + Send {
-        async move { door.invoke_batch(requests, cx).await }
+        async move { batch.invoke_batch(requests, cx).await }
     }
 
     /// [`Provider::prepare`]. A layer that may not need the one behind it puts this off until it does.
@@ -70,7 +70,7 @@ impl<L: Layer> BatchProvider for L {
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
         match self.inner().batch() {
-            Some(door) => self.ask_batch(door, requests, cx).await,
+            Some(batch) => self.ask_batch(batch, requests, cx).await,
             None => Err(ProviderError::failed("there is no batch call")),
         }
     }

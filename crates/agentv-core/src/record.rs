@@ -153,7 +153,7 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
         misses: Vec::new(),
         candidate_answer: String::new(),
         target: asked.target.to_owned(),
-        trial: asked.trial.told(),
+        trial: asked.trial.index_if_repeated(),
         tags: case.tags.clone(),
         reasoning: None,
         agent_provider_request,

@@ -22,8 +22,8 @@ pub(crate) async fn within<T>(
     let mut answering = std::pin::pin!(answering);
     let started = Instant::now();
     loop {
-        let end = started + limit + call.line.waited();
-        let outcome = if call.line.is_waiting() {
+        let end = started + limit + call.queue_time.waited();
+        let outcome = if call.queue_time.is_waiting() {
             timeout(LOOK, &mut answering).await
         } else {
             timeout_at(end, &mut answering).await
@@ -32,8 +32,8 @@ pub(crate) async fn within<T>(
             return outcome;
         }
         // Looked at in this order: who leaves the line counts its time first.
-        let waiting = call.line.is_waiting();
-        if !waiting && Instant::now() >= started + limit + call.line.waited() {
+        let waiting = call.queue_time.is_waiting();
+        if !waiting && Instant::now() >= started + limit + call.queue_time.waited() {
             break;
         }
     }
@@ -51,9 +51,9 @@ mod tests {
     async fn ask(in_line: u64, work: u64) -> Result<Duration, ProviderError> {
         let (call, started) = (CallContext::quiet(), Instant::now());
         let answering = async {
-            call.line.enter();
+            call.queue_time.enter();
             tokio::time::sleep(Duration::from_secs(in_line)).await;
-            call.line.leave(Duration::from_secs(in_line));
+            call.queue_time.leave(Duration::from_secs(in_line));
             tokio::select! {
                 () = call.cancel.cancelled() => Err(ProviderError::cancelled()),
                 () = tokio::time::sleep(Duration::from_secs(work)) => Ok(started.elapsed()),

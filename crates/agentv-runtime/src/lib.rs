@@ -2,8 +2,8 @@
 //! graded, records written.
 
 pub mod config;
-pub mod cores;
 pub mod load;
+pub mod parallel;
 
 pub mod cache;
 pub mod cassette;
@@ -11,7 +11,7 @@ mod deadline;
 pub mod http;
 pub mod process;
 pub mod providers;
-pub mod target;
+pub mod targets;
 pub mod workspace;
 
 pub mod convert;
@@ -19,7 +19,7 @@ pub mod evaluators;
 pub mod generate;
 pub mod import;
 
-pub mod folder;
-pub mod results;
+pub mod results_io;
 pub mod run;
+pub mod run_dir;
 pub mod writers;

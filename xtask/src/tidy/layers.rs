@@ -61,7 +61,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
         ],
     ),
     (
-        "target",
+        "targets",
         &[
             ("config", Whole),
             ("process", Whole),
@@ -73,11 +73,11 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
     ),
     // Sessions are read by the providers' readers and replayed by a provider.
     ("import", &[("providers", Whole)]),
-    ("convert", &[("config", Whole), ("load", Whole), ("results", Whole)]),
+    ("convert", &[("config", Whole), ("load", Whole), ("results_io", Whole)]),
     ("generate", &[("load", Whole), ("evaluators", Registry)]),
     ("writers", &[("config", Whole)]),
-    ("results", &[("load", Whole), ("writers", Whole), ("folder", Whole)]),
-    ("folder", &[]),
+    ("results_io", &[("load", Whole), ("writers", Whole), ("run_dir", Whole)]),
+    ("run_dir", &[]),
     (
         "run",
         &[
@@ -88,11 +88,11 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("cache", Whole),
             ("providers", Whole),
             ("evaluators", Whole),
-            ("target", Whole),
+            ("targets", Whole),
             ("load", Whole),
             ("writers", Whole),
-            ("folder", Whole),
-            ("results", Whole),
+            ("run_dir", Whole),
+            ("results_io", Whole),
         ],
     ),
 ];
@@ -302,8 +302,8 @@ mod tests {
 
     #[test]
     fn providers_do_not_know_what_comes_after_them() {
-        let source = "use crate::{config::{Fields, Node}, load::x as y, target};";
-        let expected = ["`providers` may not know `load`", "`providers` may not know `target`"];
+        let source = "use crate::{config::{Fields, Node}, load::x as y, targets};";
+        let expected = ["`providers` may not know `load`", "`providers` may not know `targets`"];
         check("providers/mod.rs", source, &expected);
     }
 

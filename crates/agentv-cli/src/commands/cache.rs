@@ -1,8 +1,8 @@
 //! `agentv cache`: a look at the answers that are kept, and a broom.
 
 use crate::args::{CacheCommand, ReportFormat};
-use crate::figures::size;
-use crate::settings::Surroundings;
+use crate::format::size;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen};
 use agentv_runtime::cache::{Stats, Store};
 use agentv_wire::{Exit, number};
@@ -10,8 +10,8 @@ use serde_json::json;
 use std::io;
 use std::time::{Duration, SystemTime};
 
-pub(crate) fn run(command: &CacheCommand, surroundings: &Surroundings) -> Exit {
-    let store = Store::new(surroundings.cache_dir());
+pub(crate) fn run(command: &CacheCommand, environment: &Environment) -> Exit {
+    let store = Store::new(environment.cache_dir());
     let done = match command {
         CacheCommand::Stats { format } => store.stats().map(|stats| show(&stats, &store, *format)),
         CacheCommand::Clear { older_than } => clear(&store, *older_than),

@@ -1,24 +1,24 @@
 //! `agentv compare`: runs side by side.
 
 use crate::args::{CompareArgs, CompareFormat};
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Paint, Screen, markdown_comparisons, show_comparisons};
 use agentv_core::compare::{Errors, Rules, Run, compare};
 use agentv_core::stats::Resampling;
-use agentv_runtime::results::{ResultsError, ScoredRun, find_results, read_scored};
+use agentv_runtime::results_io::{ResultsError, ScoredRun, find_results, read_scored};
 use agentv_wire::comparison::{Comparison, ComparisonVerdict, Comparisons};
 use agentv_wire::{Exit, number};
 use std::error::Error as _;
 use std::path::Path;
 
-pub(crate) fn run(args: &CompareArgs, surroundings: &Surroundings) -> Exit {
+pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
     let rules = match rules(args) {
         Ok(rules) => rules,
         Err((message, help)) => return terminal::fail(&message, Some(help)),
     };
     let mut runs = Vec::new();
     for path in &args.runs {
-        match read(path, surroundings) {
+        match read(path, environment) {
             Ok(run) => runs.push((path.display().to_string(), run)),
             Err(error) => return fail(&error),
         }
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CompareArgs, surroundings: &Surroundings) -> Exit {
         .map(|(name, run)| compare(baseline, Run { name, records: &run.records }, &rules))
         .collect();
     match if args.json { CompareFormat::Json } else { args.format } {
-        CompareFormat::Table => show_comparisons(&comparisons, paint(args, surroundings)),
+        CompareFormat::Table => show_comparisons(&comparisons, paint(args, environment)),
         CompareFormat::Markdown => markdown_comparisons(&comparisons),
         CompareFormat::Json => show_json(&comparisons),
     }
@@ -55,9 +55,9 @@ fn rules(args: &CompareArgs) -> Result<Rules, (String, &'static str)> {
     })
 }
 
-fn read(name: &Path, surroundings: &Surroundings) -> Result<ScoredRun, ResultsError> {
-    let path = find_results(name, &surroundings.bases())?;
-    let shown = shown(&path, &surroundings.working_dir);
+fn read(name: &Path, environment: &Environment) -> Result<ScoredRun, ResultsError> {
+    let path = find_results(name, &environment.bases())?;
+    let shown = shown(&path, &environment.working_dir);
     let run = read_scored(&path, &shown)?;
     if let Some(line) = run.torn {
         terminal::warn(&format!("{shown}:{line}: the last record was cut off and is left out"));
@@ -85,9 +85,9 @@ pub(super) fn shown(path: &Path, working_dir: &Path) -> String {
     path.strip_prefix(working_dir).unwrap_or(path).display().to_string()
 }
 
-fn paint(args: &CompareArgs, surroundings: &Surroundings) -> Paint {
+fn paint(args: &CompareArgs, environment: &Environment) -> Paint {
     // Any value counts, even an empty one, as in 2.x.
-    if args.no_color || surroundings.env.get("NO_COLOR").is_some() {
+    if args.no_color || environment.env.get("NO_COLOR").is_some() {
         return Paint::Plain;
     }
     Paint::of_stdout()

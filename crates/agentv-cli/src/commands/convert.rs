@@ -1,15 +1,15 @@
 //! `agentv convert`: an eval file in another format.
 
 use crate::args::ConvertArgs;
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_runtime::convert::{Conversion, ConvertError, YamlShape, convert};
 use agentv_runtime::load::Format;
 use agentv_wire::Exit;
 use std::error::Error;
 
-pub(crate) fn run(args: &ConvertArgs, surroundings: &Surroundings) -> Exit {
-    let here = &surroundings.working_dir;
+pub(crate) fn run(args: &ConvertArgs, environment: &Environment) -> Exit {
+    let here = &environment.working_dir;
     let input = here.join(&args.input);
     let out = args.out.as_ref().map_or_else(|| input.with_extension("yaml"), |out| here.join(out));
     let yaml = if args.suite { YamlShape::Suite } else { YamlShape::Documents };

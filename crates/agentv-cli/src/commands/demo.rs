@@ -1,9 +1,9 @@
 //! `agentv demo`: a small suite against a scripted agent, to see what AgentV does with no key and no network.
 
-use super::eval::{self, Occasion};
+use super::eval::{self, Presentation};
 use crate::args::{Args, Command, DemoArgs};
-use crate::later::Later;
-use crate::settings::Surroundings;
+use crate::deferred::Deferred;
+use crate::settings::Environment;
 use crate::terminal::{self, Step};
 use agentv_runtime::load::repo_root;
 use agentv_wire::Exit;
@@ -21,24 +21,25 @@ const FILES: [(&str, &str); 4] = [
     ("README.md", include_str!("../../assets/demo/README.md")),
 ];
 
-pub(crate) fn run(args: &DemoArgs, surroundings: &Surroundings) -> Exit {
-    let dir = surroundings.working_dir.join(&args.dir);
+pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Exit {
+    let dir = environment.working_dir.join(&args.dir);
     if let Err((message, help)) = furnish(&dir, &args.dir) {
         terminal::complain(&message, Some(&help));
         return Exit::Usage;
     }
     let words = words(&dir);
-    let Ok(Args { command: Command::Eval(Later(eval)), .. }) = Args::try_parse_from(&words) else {
+    let Ok(Args { command: Command::Eval(Deferred(eval)), .. }) = Args::try_parse_from(&words)
+    else {
         return terminal::fail("the demo's own command line cannot be read", None);
     };
-    let there = Surroundings {
+    let there = Environment {
         repo_root: repo_root(&dir),
         working_dir: dir,
-        env: surroundings.env.clone(),
-        shown_from: surroundings.working_dir.clone(),
+        env: environment.env.clone(),
+        shown_from: environment.working_dir.clone(),
     };
     let next = next(&args.dir);
-    eval::run(*eval, &words, &there, &Occasion { next: Some(next) })
+    eval::run(*eval, &words, &there, &Presentation { next: Some(next) })
 }
 
 /// Writes what is missing. What is there stays as it is: somebody may have changed it.

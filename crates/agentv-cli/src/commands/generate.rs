@@ -1,14 +1,14 @@
 //! `agentv generate rubrics`: a model writes the rubrics of cases that have none into their file.
 
 use crate::args::GenerateRubricsArgs;
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
 use agentv_runtime::config::Notes;
 use agentv_runtime::load::{Format, NewRubric, Report, Unrated, unrated, with_rubrics};
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
-use agentv_runtime::target::TargetBook;
+use agentv_runtime::targets::TargetBook;
 use agentv_wire::Exit;
 use std::io::Write;
 use std::path::Path;
@@ -18,8 +18,8 @@ use std::time::Duration;
 /// How long one question may take.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 
-pub(crate) fn rubrics(args: &GenerateRubricsArgs, surroundings: &Surroundings) -> Exit {
-    let path = surroundings.working_dir.join(&args.file);
+pub(crate) fn rubrics(args: &GenerateRubricsArgs, environment: &Environment) -> Exit {
+    let path = environment.working_dir.join(&args.file);
     if Format::of(&path).is_some_and(|format| format != Format::Yaml) {
         let help = "make a suite of it with `agentv convert --suite --out suite.eval.yaml`";
         return terminal::fail("rubrics can only be written into YAML", Some(help));
@@ -38,10 +38,10 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, surroundings: &Surroundings) -
     notes.locate(&text, 1);
     let Some((cases, skipped)) = found else {
         let (list, dropped) = notes.finish();
-        show_notes(&Report { notes: list, dropped }, &surroundings.working_dir);
+        show_notes(&Report { notes: list, dropped }, &environment.working_dir);
         return Exit::Usage;
     };
-    let Some(provider) = target(&path, args, surroundings) else { return Exit::Usage };
+    let Some(provider) = target(&path, args, environment) else { return Exit::Usage };
 
     let mut screen = Screen::new();
     screen.line(format!("Generating rubrics for: {}", args.file.display()));
@@ -64,9 +64,9 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, surroundings: &Surroundings) -
 fn target(
     path: &Path,
     args: &GenerateRubricsArgs,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Option<Arc<dyn Provider>> {
-    let loader = surroundings.loader(&Processes::new(String::new()));
+    let loader = environment.loader(&Processes::new(String::new()));
     let (suite, _) = loader.suite(path);
     let env = suite.as_ref().map_or_else(|| loader.env.clone(), |suite| suite.env.clone());
     let dir = path.parent().unwrap_or(path);
@@ -81,7 +81,7 @@ fn target(
             return None;
         }
     };
-    show_notes(&report, &surroundings.working_dir);
+    show_notes(&report, &environment.working_dir);
     let own = suite.and_then(|suite| suite.target);
     let name = args
         .target
@@ -92,7 +92,7 @@ fn target(
     let deps = Deps {
         target: name.clone(),
         eval_dir: dir.to_owned(),
-        working_dir: surroundings.working_dir.clone(),
+        working_dir: environment.working_dir.clone(),
         env,
         processes: Arc::clone(&loader.processes),
     };

@@ -1,14 +1,14 @@
 //! `agentv grade`: the answers of an earlier run, graded by the evaluators of now.
 
-use super::eval::{Occasion, Origin, Refusal, conduct, is_same_file, told};
+use super::eval::{Origin, Presentation, Refusal, conduct, is_same_file, report_refusal};
 use crate::args::{Args, CaseArgs, Command, EvalArgs, GradeArgs};
-use crate::later::Later;
-use crate::settings::{EvalSettings, Surroundings, unnamed};
+use crate::deferred::Deferred;
+use crate::settings::{Environment, EvalSettings, unnamed};
 use crate::terminal::{self, Screen};
 use agentv_core::TargetName;
-use agentv_runtime::folder::{RunFiles, Runs};
-use agentv_runtime::results::{Recorded, ResultsError, find_results};
+use agentv_runtime::results_io::{Recorded, ResultsError, find_results};
 use agentv_runtime::run::{Plan, regrade};
+use agentv_runtime::run_dir::{RunFiles, Runs};
 use agentv_wire::{Exit, RunFileKind, RunInfo};
 use clap::Parser as _;
 use std::error::Error as _;
@@ -16,34 +16,34 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// `words` is the whole command line.
-pub(crate) fn run(args: GradeArgs, words: &[OsString], surroundings: &Surroundings) -> Exit {
-    told(attempt(args, words, surroundings))
+pub(crate) fn run(args: GradeArgs, words: &[OsString], environment: &Environment) -> Exit {
+    report_refusal(attempt(args, words, environment))
 }
 
 fn attempt(
     args: GradeArgs,
     words: &[OsString],
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<Exit, Refusal> {
     let command: Vec<String> =
         words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let found = find(&args.run, surroundings)?;
-    let recorded = found.read(surroundings)?;
+    let found = find(&args.run, environment)?;
+    let recorded = found.read(environment)?;
     let wanted = args.target.clone();
     let args = eval_args(args, found.info.as_ref())?;
-    let mut settings = EvalSettings::resolve(args, surroundings)?;
+    let mut settings = EvalSettings::resolve(args, environment)?;
     settings.choice.regrade = true;
     settings.choice.targets = targets(&recorded, &wanted, &found)?;
     if !settings.out_given {
-        settings.out = unnamed("grade", settings.writer, surroundings);
+        settings.out = unnamed("grade", settings.writer, environment);
     }
     if found.folder.is_none() && is_same_file(&found.results, &settings.out) {
         let message = format!("`--out` would overwrite the results `{}`", found.name);
         return Err(Refusal::usage(message, "choose another name for the results"));
     }
     let source = Source { recorded, name: found.name };
-    let occasion = Occasion::default();
-    conduct(Origin::Recorded(Box::new(source)), &command, &settings, surroundings, &occasion)
+    let presentation = Presentation::default();
+    conduct(Origin::Recorded(Box::new(source)), &command, &settings, environment, &presentation)
 }
 
 /// Answers to be graded.
@@ -59,10 +59,10 @@ impl Source {
         mut self,
         plan: &mut Plan,
         settings: &EvalSettings,
-        surroundings: &Surroundings,
+        environment: &Environment,
         screen: &mut Screen,
     ) -> Result<String, Refusal> {
-        let regraded = regrade(plan, &mut self.recorded, &surroundings.working_dir)
+        let regraded = regrade(plan, &mut self.recorded, &environment.working_dir)
             .map_err(|error| Refusal::incomplete(error.to_string()))?;
         terminal::regraded(&self.name, &regraded, screen);
         if regraded.answers == 0 {
@@ -103,8 +103,8 @@ struct Found {
 }
 
 impl Found {
-    fn read(&self, surroundings: &Surroundings) -> Result<Recorded, Refusal> {
-        let shown = surroundings.shown(&self.results);
+    fn read(&self, environment: &Environment) -> Result<Recorded, Refusal> {
+        let shown = environment.shown(&self.results);
         let read = match &self.folder {
             Some(folder) => Recorded::of_run(folder, &shown),
             None => Recorded::of_results(&self.results, &shown),
@@ -120,10 +120,10 @@ impl Found {
 /// The newest run that asked its targets; a run by its id or folder; or results.
 const LATEST: &str = "latest";
 
-fn find(name: &Path, surroundings: &Surroundings) -> Result<Found, Refusal> {
-    let runs = Runs::of(&surroundings.working_dir);
+fn find(name: &Path, environment: &Environment) -> Result<Found, Refusal> {
+    let runs = Runs::of(&environment.working_dir);
     let name = match name.to_str() {
-        Some(LATEST) if !surroundings.working_dir.join(LATEST).exists() => {
+        Some(LATEST) if !environment.working_dir.join(LATEST).exists() => {
             let newest = runs.list().into_iter().find(|info| info.graded.is_none());
             let none = || {
                 Refusal::usage("there is no run to grade", "start one: `agentv eval my.eval.yaml`")
@@ -132,12 +132,12 @@ fn find(name: &Path, surroundings: &Surroundings) -> Result<Found, Refusal> {
         }
         _ => name.to_owned(),
     };
-    let results = find_results(&name, &surroundings.bases()).map_err(|error| unreadable(&error))?;
+    let results = find_results(&name, &environment.bases()).map_err(|error| unreadable(&error))?;
     let folder = RunFiles::beside(&results).or_else(|| folder_of(&results, &runs));
     let info = folder.as_ref().and_then(|folder| folder.info().ok());
     let name = match folder.as_ref().and_then(|folder| folder.dir.file_name()) {
         Some(run) => run.to_string_lossy().into_owned(),
-        None => surroundings.shown(&results),
+        None => environment.shown(&results),
     };
     Ok(Found { name, results, folder, info })
 }
@@ -168,7 +168,7 @@ fn unreadable(error: &ResultsError) -> Refusal {
 /// The run as it was ordered, with the flags of now: what a grading does not say is as `agentv eval` has it.
 fn eval_args(args: GradeArgs, info: Option<&RunInfo>) -> Result<EvalArgs, Refusal> {
     let mut eval = match Args::try_parse_from(["agentv", "eval"]).map(|args| args.command) {
-        Ok(Command::Eval(Later(eval))) => *eval,
+        Ok(Command::Eval(Deferred(eval))) => *eval,
         _ => return Err(Refusal::incomplete("`agentv eval` cannot be told what to do".to_owned())),
     };
     (eval.paths, eval.cases) = (args.paths, args.cases);

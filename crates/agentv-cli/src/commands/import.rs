@@ -1,15 +1,15 @@
 //! `agentv import`: past sessions become a dataset whose answers are replayed.
 
 use crate::args::ImportArgs;
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen};
 use agentv_runtime::import::{self, Dataset, DatasetError, FORMATS, Format, Out, Written};
 use agentv_wire::Exit;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn run(args: &ImportArgs, surroundings: &Surroundings) -> Exit {
-    let here = &surroundings.working_dir;
+pub(crate) fn run(args: &ImportArgs, environment: &Environment) -> Exit {
+    let here = &environment.working_dir;
     let paths: Vec<PathBuf> = args.paths.iter().map(|path| here.join(path)).collect();
     let files = match import::files(&paths) {
         Ok(files) => files,

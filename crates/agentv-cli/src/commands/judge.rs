@@ -1,7 +1,7 @@
 //! `agentv judge test`: one code judge on one payload, so that its author has a loop of seconds.
 
 use crate::args::{JudgeTestArgs, ReportFormat};
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::record::{Graded, evaluator_result};
@@ -11,7 +11,7 @@ use agentv_runtime::load::TargetsFile;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::providers::mock::{DryRunDelay, Mock};
-use agentv_runtime::target::{Judge, JudgeTargets, TargetBook};
+use agentv_runtime::targets::{Judge, JudgeTargets, TargetBook};
 use agentv_wire::{CodeJudgePayload, EvaluatorResult, Exit, ResultRecord, number};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,18 +23,18 @@ const MAX_CALLS: u64 = 50;
 /// The name under which the stand-in is served.
 const MOCK: &str = "mock";
 
-pub(crate) fn test(args: JudgeTestArgs, surroundings: &Surroundings) -> Exit {
-    let payload = match payload(&args, &surroundings.working_dir) {
+pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
+    let payload = match payload(&args, &environment.working_dir) {
         Ok(payload) => payload,
         Err(problem) => return terminal::fail(&problem, None),
     };
     let processes = Processes::new(format!("judge-test-{}", std::process::id()));
-    let Some(targets) = targets(&args, surroundings, &processes) else { return Exit::Usage };
+    let Some(targets) = targets(&args, environment, &processes) else { return Exit::Usage };
     let judge = Arc::new(CodeJudge::of_script(
         args.script,
-        surroundings.working_dir.clone(),
+        environment.working_dir.clone(),
         args.serve_proxy.is_some().then_some(MAX_CALLS),
-        surroundings.env.clone(),
+        environment.env.clone(),
         Arc::clone(&processes),
     ));
     let Ok(runtime) = super::runtime() else {
@@ -125,14 +125,14 @@ fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
 /// Who answers through the proxy: a stand-in, or a target by name. What is wrong with it is shown.
 fn targets(
     args: &JudgeTestArgs,
-    surroundings: &Surroundings,
+    environment: &Environment,
     processes: &Arc<Processes>,
 ) -> Option<JudgeTargets> {
     let deps = Deps {
         target: TargetName::from(MOCK),
-        eval_dir: surroundings.working_dir.clone(),
-        working_dir: surroundings.working_dir.clone(),
-        env: surroundings.env.clone(),
+        eval_dir: environment.working_dir.clone(),
+        working_dir: environment.working_dir.clone(),
+        env: environment.env.clone(),
         processes: Arc::clone(processes),
     };
     let name = args.serve_proxy.as_deref().unwrap_or(MOCK);
@@ -140,19 +140,19 @@ fn targets(
         let provider = Arc::new(Mock::dry_run(DryRunDelay::default()));
         let own = NamedProvider { name: TargetName::from(MOCK), provider };
         let none = TargetsFile {
-            path: surroundings.working_dir.clone(),
+            path: environment.working_dir.clone(),
             targets: Vec::new(),
             secret_variables: BTreeSet::new(),
         };
         return Some(JudgeTargets { book: TargetBook::new(none, deps), judge: Judge::Own(own) });
     }
-    let loader = surroundings.loader(processes);
-    let found = loader.find_targets(&surroundings.working_dir, args.targets.as_deref());
+    let loader = environment.loader(processes);
+    let found = loader.find_targets(&environment.working_dir, args.targets.as_deref());
     let path = found
         .map_err(|problem| terminal::complain(&problem, Some("name one with `--targets`")))
         .ok()?;
-    let (file, report) = loader.targets(&path, &surroundings.env);
-    show_notes(&report, &surroundings.working_dir);
+    let (file, report) = loader.targets(&path, &environment.env);
+    show_notes(&report, &environment.working_dir);
     let book = TargetBook::new(file?, deps);
     let name = TargetName::from(name);
     book.provider(&name).map_err(|error| terminal::complain(&error.to_string(), None)).ok()?;

@@ -2,21 +2,21 @@
 
 use super::compare::{fail, shown};
 use crate::args::MergeArgs;
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen};
-use agentv_runtime::results::{Conflict, MergeError, find_results, merge};
+use agentv_runtime::results_io::{Conflict, MergeError, find_results, merge};
 use agentv_wire::Exit;
 use std::path::PathBuf;
 
-pub(crate) fn run(args: &MergeArgs, surroundings: &Surroundings) -> Exit {
+pub(crate) fn run(args: &MergeArgs, environment: &Environment) -> Exit {
     let mut inputs: Vec<(PathBuf, String)> = Vec::new();
     for name in &args.runs {
-        match find_results(name, &surroundings.bases()) {
-            Ok(path) => inputs.push((path.clone(), shown(&path, &surroundings.working_dir))),
+        match find_results(name, &environment.bases()) {
+            Ok(path) => inputs.push((path.clone(), shown(&path, &environment.working_dir))),
             Err(error) => return fail(&error),
         }
     }
-    let merged = match merge(&inputs, &surroundings.working_dir.join(&args.out)) {
+    let merged = match merge(&inputs, &environment.working_dir.join(&args.out)) {
         Ok(merged) => merged,
         Err(MergeError::Results(error)) => return fail(&error),
         Err(MergeError::Conflicts(conflicts, more)) => {

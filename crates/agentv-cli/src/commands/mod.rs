@@ -18,7 +18,7 @@ pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod validate;
 
-use agentv_runtime::cores::cores;
+use agentv_runtime::parallel::cores;
 use std::io;
 use tokio::runtime::Runtime;
 

@@ -1,7 +1,7 @@
 //! `agentv provision vscode`: subagents for VS Code targets, made ahead of the run.
 
 use crate::args::ProvisionVscodeArgs;
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen};
 use agentv_runtime::providers::vscode::{
     INSIDERS, Provisioned, Provisioning, STABLE, default_root, provision,
@@ -9,10 +9,10 @@ use agentv_runtime::providers::vscode::{
 use agentv_wire::Exit;
 use std::path::{Path, PathBuf};
 
-pub(crate) fn vscode(args: &ProvisionVscodeArgs, surroundings: &Surroundings) -> Exit {
+pub(crate) fn vscode(args: &ProvisionVscodeArgs, environment: &Environment) -> Exit {
     let edition = if args.insiders { &INSIDERS } else { &STABLE };
-    let given = args.root.as_ref().map(|root| surroundings.working_dir.join(root));
-    let Some(root) = given.or_else(|| default_root(edition, &surroundings.env)) else {
+    let given = args.root.as_ref().map(|root| environment.working_dir.join(root));
+    let Some(root) = given.or_else(|| default_root(edition, &environment.env)) else {
         return terminal::fail(
             "there is no place for subagents, since `HOME` is not set",
             Some("name one with `--root`"),

@@ -2,20 +2,20 @@
 
 use super::compare::fail;
 use crate::args::ReportArgs;
-use crate::figures;
+use crate::format;
 use crate::report::{self, Destination, FORMATS, Github, Source, Wanted, Written};
-use crate::settings::{GithubActions, Surroundings};
+use crate::settings::{Environment, GithubActions};
 use crate::terminal::{self, Screen};
-use agentv_runtime::results::ResultsError;
+use agentv_runtime::results_io::ResultsError;
 use agentv_wire::{Exit, ReportSummary};
 use std::path::Path;
 
-pub(crate) fn run(args: &ReportArgs, surroundings: &Surroundings) -> Exit {
-    let source = match Source::find(args.run.as_deref(), surroundings) {
+pub(crate) fn run(args: &ReportArgs, environment: &Environment) -> Exit {
+    let source = match Source::find(args.run.as_deref(), environment) {
         Ok(source) => source,
         Err(error) => return fail(&error),
     };
-    let mut wanted = wanted(args, &surroundings.working_dir);
+    let mut wanted = wanted(args, &environment.working_dir);
     if wanted.is_empty()
         && let Some(html) = FORMATS.iter().find(|kind| kind.name == "html")
     {
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReportArgs, surroundings: &Surroundings) -> Exit {
     if let Err((message, help)) = check(&wanted, source.inputs()) {
         return terminal::fail(&message, Some(help));
     }
-    match write(&source, &wanted, surroundings, &mut Screen::new()) {
+    match write(&source, &wanted, environment, &mut Screen::new()) {
         Ok((exit, summary)) => {
             if !has_stdout(&wanted) {
                 show(&summary);
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ReportArgs, surroundings: &Surroundings) -> Exit {
 
 /// The run in one line.
 fn show(summary: &ReportSummary) {
-    let mean = summary.all.mean_score.map(|mean| format!(", mean score {}", figures::score(mean)));
+    let mean = summary.all.mean_score.map(|mean| format!(", mean score {}", format::score(mean)));
     let mut screen = Screen::new();
     screen.line(format!("{}{}", report::verdict(&summary.all), mean.unwrap_or_default()));
 }
@@ -87,10 +87,10 @@ pub(crate) fn check<'p>(
 pub(crate) fn write(
     source: &Source,
     wanted: &[Wanted],
-    surroundings: &Surroundings,
+    environment: &Environment,
     screen: &mut Screen,
 ) -> Result<(Exit, ReportSummary), ResultsError> {
-    let actions = GithubActions::around(surroundings);
+    let actions = GithubActions::around(environment);
     let mut github = actions.as_ref().map(|_| Github::default());
     let Written { summary, torn, failed } = report::write(source, wanted, github.as_mut())?;
     if let Some(line) = torn {
@@ -107,7 +107,7 @@ pub(crate) fn write(
         } else if let Destination::File(path) = destination
             && !is_quiet
         {
-            let path = surroundings.pointed(path);
+            let path = environment.pointed(path);
             screen.line(format!("Report written to: {path} ({})", kind.name));
         }
     }

@@ -1,14 +1,14 @@
 //! `agentv runs`: what is in `.agentv/runs`.
 
 use crate::args::{RunsCommand, RunsRmArgs, TableFormat};
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_run, table};
-use agentv_runtime::folder::{FolderError, Runs, State};
+use agentv_runtime::run_dir::{FolderError, Runs, State};
 use agentv_wire::{Exit, RunInfo, number};
 use serde_json::{Value, json};
 
-pub(crate) fn run(command: RunsCommand, surroundings: &Surroundings) -> Exit {
-    let runs = Runs::of(&surroundings.working_dir);
+pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Exit {
+    let runs = Runs::of(&environment.working_dir);
     match command {
         RunsCommand::List { format } => list(format, &runs),
         RunsCommand::Show { run, format } => show(run, format, &runs),

@@ -1,7 +1,7 @@
 //! `agentv validate`: the loader without a run.
 
 use crate::args::{ReportFormat, ValidateArgs};
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_runtime::config::Note;
 use agentv_runtime::load::{FileKind, Format, Report, validatable, validate};
@@ -24,12 +24,12 @@ impl Checked {
     }
 }
 
-pub(crate) fn run(args: &ValidateArgs, surroundings: &Surroundings) -> Exit {
-    let loader = surroundings.loader(&Processes::new(String::new()));
+pub(crate) fn run(args: &ValidateArgs, environment: &Environment) -> Exit {
+    let loader = environment.loader(&Processes::new(String::new()));
     let mut files: Vec<PathBuf> = Vec::new();
     let mut missing = false;
     for path in &args.paths {
-        match validatable(&surroundings.working_dir.join(path)) {
+        match validatable(&environment.working_dir.join(path)) {
             Ok(found) => files.extend(found),
             Err(error) => {
                 terminal::complain(&format!("`{}` cannot be read: {error}", path.display()), None);
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &ValidateArgs, surroundings: &Surroundings) -> Exit {
         })
         .collect();
     match args.format {
-        ReportFormat::Text => show(&checked, args.strict, &surroundings.working_dir),
+        ReportFormat::Text => show(&checked, args.strict, &environment.working_dir),
         ReportFormat::Json => show_json(&checked, args.strict),
     }
     let all_valid = checked.iter().all(|file| file.is_valid(args.strict));

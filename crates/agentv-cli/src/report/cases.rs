@@ -3,8 +3,8 @@
 use super::record::Record;
 use super::source::Knowledge;
 use agentv_core::EvalCase;
-use agentv_runtime::folder::Known;
 use agentv_runtime::load::{Loader, case_lines};
+use agentv_runtime::run_dir::Known;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
-use crate::figures;
+use crate::format;
 use agentv_wire::{ReportSummary, Standing};
 use std::io::{self, Write};
 
@@ -43,7 +43,7 @@ impl Format for Csv {
         let metrics = &record.execution_metrics;
         let tokens = metrics.token_usage.as_ref();
         let evaluators = record.grades().iter().map(|grade| match &grade.error {
-            None => format!("{}={}", grade.name, figures::score(grade.score)),
+            None => format!("{}={}", grade.name, format::score(grade.score)),
             Some(_) => format!("{}=error", grade.name),
         });
         let standing = match record.standing() {

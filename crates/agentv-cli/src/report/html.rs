@@ -222,7 +222,7 @@ fn shorten(value: &mut Value) {
             let more = text.len() - end;
             text.truncate(end);
             text.push_str("\n… ");
-            text.push_str(&crate::figures::size(more as u64));
+            text.push_str(&crate::format::size(more as u64));
             text.push_str(" more");
         }
         Value::Array(items) => items.iter_mut().for_each(shorten),

@@ -6,7 +6,7 @@
 use super::record::Record;
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head, one_line};
-use crate::figures;
+use crate::format;
 use agentv_wire::{ReportSummary, Standing};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::io::{self, Write};
@@ -99,7 +99,7 @@ fn status(record: &Record) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
     let why = record.why().unwrap_or_else(|| "below the pass score".to_owned());
     status.set_type(name);
-    status.set_message(format!("score {}: {why}", figures::score(record.score)));
+    status.set_message(format!("score {}: {why}", format::score(record.score)));
     let misses = record.misses.iter().map(|miss| format!("✗ {}", one_line(miss, REMARK)));
     let reasoning = record.reasoning.iter().map(|reasoning| one_line(reasoning, REMARK));
     let answer: String = record.candidate_answer.chars().take(EXCERPT).collect();
@@ -110,9 +110,9 @@ fn status(record: &Record) -> TestCaseStatus {
 
 /// What each evaluator found, a line each.
 fn grades(record: &Record) -> String {
-    let score = format!("score {}", figures::score(record.score));
+    let score = format!("score {}", format::score(record.score));
     let grades = record.grades().iter().map(|grade| match &grade.error {
-        None => format!("{}: {}", grade.name, figures::score(grade.score)),
+        None => format!("{}: {}", grade.name, format::score(grade.score)),
         Some(error) => {
             format!("{}: could not grade: {}", grade.name, one_line(&error.message, REMARK))
         }

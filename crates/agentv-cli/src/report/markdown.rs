@@ -2,7 +2,7 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
-use crate::figures::{count, millis, money, percent, score, tokens};
+use crate::format::{count, millis, money, percent, score, tokens};
 use crate::terminal::code;
 use agentv_wire::{ReportEvaluator, ReportGroup, ReportSummary, ReportTotals, Standing};
 use std::fmt::Write as _;

@@ -83,7 +83,7 @@ pub(crate) fn write(
     source: &Source,
     wanted: &[Wanted],
     mut github: Option<&mut Github>,
-) -> Result<Written, agentv_runtime::results::ResultsError> {
+) -> Result<Written, agentv_runtime::results_io::ResultsError> {
     let head = Head { results: &source.shown, run: source.info.as_ref() };
     let deepest = wanted.iter().map(|wanted| wanted.kind.knowledge).max();
     let knowledge = deepest.max(github.as_ref().map(|_| Knowledge::Places)).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A record as far as reports need it. Everything but the id and the score may be absent, as in results of 2.x.
 
 use super::one_line;
-use crate::figures::score;
+use crate::format::score;
 use agentv_core::Score;
 use agentv_wire::{
     EvaluatorFailure, ExecutionMetrics, ReportCase, ReportGrade, Standing, Status, TraceSummary,

@@ -2,11 +2,11 @@
 
 use super::cases::{CaseBook, Expected, Place};
 use super::record::Record;
-use crate::settings::Surroundings;
+use crate::settings::Environment;
 use agentv_core::Response;
-use agentv_runtime::folder::{Index, Known, PastAnswer, RunFiles, Runs};
 use agentv_runtime::process::Processes;
-use agentv_runtime::results::{Reader, ResultsError, find_results};
+use agentv_runtime::results_io::{Reader, ResultsError, find_results};
+use agentv_runtime::run_dir::{Index, Known, PastAnswer, RunFiles, Runs};
 use agentv_wire::{RunFileKind, RunInfo};
 use std::path::{Path, PathBuf};
 
@@ -41,12 +41,12 @@ impl Source {
     /// Finds a run by its id or its folder, the last run (`latest`, or no name), or a file of results.
     pub(crate) fn find(
         name: Option<&Path>,
-        surroundings: &Surroundings,
+        environment: &Environment,
     ) -> Result<Self, ResultsError> {
         let name = match name {
             Some(name) if name != Path::new("latest") => name.to_owned(),
             _ => {
-                let mut runs = Runs::of(&surroundings.working_dir).list().into_iter();
+                let mut runs = Runs::of(&environment.working_dir).list().into_iter();
                 let last = runs.next().ok_or_else(|| ResultsError::Missing {
                     name: "latest".to_owned(),
                     problem: "no run was started in this directory".to_owned(),
@@ -54,25 +54,25 @@ impl Source {
                 PathBuf::from(last.run)
             }
         };
-        let path = find_results(&name, &surroundings.bases())?;
-        Ok(Self::of_file(path, surroundings))
+        let path = find_results(&name, &environment.bases())?;
+        Ok(Self::of_file(path, environment))
     }
 
     /// A file of results; where it lies in a run folder, all that is in there is used.
-    pub(crate) fn of_file(path: PathBuf, surroundings: &Surroundings) -> Self {
+    pub(crate) fn of_file(path: PathBuf, environment: &Environment) -> Self {
         let folder = RunFiles::beside(&path);
         let info = folder.as_ref().and_then(|folder| folder.info().ok());
         let folder = info.as_ref().and(folder);
         let evals = info.as_ref().map(unchanged_evals).unwrap_or_default();
         Self {
-            shown: surroundings.shown(&path),
+            shown: environment.shown(&path),
             working_dir: info
                 .as_ref()
-                .map_or(surroundings.working_dir.as_path(), |info| Path::new(&info.working_dir))
+                .map_or(environment.working_dir.as_path(), |info| Path::new(&info.working_dir))
                 .to_owned(),
-            repo_root: surroundings.repo_root.clone(),
+            repo_root: environment.repo_root.clone(),
             // Nothing is started: files are only read.
-            loader: surroundings.loader(&Processes::new(String::new())),
+            loader: environment.loader(&Processes::new(String::new())),
             path,
             info,
             folder,
@@ -136,7 +136,7 @@ fn unchanged_evals(info: &RunInfo) -> Vec<PathBuf> {
     let root = Path::new(&info.working_dir);
     let evals = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
     let same = evals.filter(|file| {
-        agentv_runtime::folder::sha256(&root.join(&file.path)).is_ok_and(|sum| sum == file.sha256)
+        agentv_runtime::run_dir::sha256(&root.join(&file.path)).is_ok_and(|sum| sum == file.sha256)
     });
     same.map(|file| root.join(&file.path)).collect()
 }

@@ -1,6 +1,6 @@
 //! Whether GitHub Actions is at the other end.
 
-use super::Surroundings;
+use super::Environment;
 use agentv_wire::env;
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ pub(crate) struct GithubActions {
 
 impl GithubActions {
     /// `None` elsewhere.
-    pub(crate) fn around(surroundings: &Surroundings) -> Option<Self> {
-        let set = |name| surroundings.env.get(name).filter(|value| !value.is_empty());
+    pub(crate) fn around(environment: &Environment) -> Option<Self> {
+        let set = |name| environment.env.get(name).filter(|value| !value.is_empty());
         set(env::GITHUB_ACTIONS).filter(|value| *value != "false")?;
         Some(Self { step_summary: set(env::GITHUB_STEP_SUMMARY).map(PathBuf::from) })
     }

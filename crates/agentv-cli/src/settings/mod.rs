@@ -1,4 +1,4 @@
-//! Arguments and surroundings → settings. The only place that reads the environment and the working directory.
+//! Arguments and environment → settings. The only place that reads the environment and the working directory.
 
 mod github;
 mod resolve;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Where the program was started.
 #[derive(Debug)]
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     pub working_dir: PathBuf,
     pub repo_root: PathBuf,
     pub env: Env,
@@ -24,12 +24,12 @@ pub(crate) struct Surroundings {
     pub shown_from: PathBuf,
 }
 
-impl Surroundings {
+impl Environment {
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place that reads the environment"
     )]
-    pub(crate) fn look() -> io::Result<Self> {
+    pub(crate) fn capture() -> io::Result<Self> {
         let working_dir = std::env::current_dir()?;
         let repo_root = agentv_runtime::load::repo_root(&working_dir);
         // A variable that is not text cannot be named in a file either; children inherit it all the same.

@@ -1,6 +1,6 @@
 //! What the flags mean: nothing optional is left that is not truly optional.
 
-use super::Surroundings;
+use super::Environment;
 use crate::args::{EvalArgs, KeepArgs, OutputFormat, ReportFormat, TermsArgs};
 use crate::report::Wanted;
 use agentv_core::{TargetName, Trials};
@@ -11,7 +11,7 @@ use agentv_runtime::load::{
 };
 use agentv_runtime::providers::mock::DryRunDelay;
 use agentv_runtime::run::{Choice, RunSettings};
-use agentv_runtime::target::Budget;
+use agentv_runtime::targets::Budget;
 use agentv_runtime::writers::WriterKind;
 use agentv_wire::RunChoice;
 use std::num::NonZeroUsize;
@@ -52,7 +52,7 @@ pub(crate) struct EvalSettings {
     pub keep: Keep,
     pub showing: Showing,
     /// The choice of cases and targets as `run.json` has it.
-    pub told: RunChoice,
+    pub recorded_choice: RunChoice,
 }
 
 /// How a run is shown.
@@ -69,11 +69,11 @@ pub(crate) enum Showing {
 }
 
 impl Showing {
-    fn of(args: &EvalArgs, surroundings: &Surroundings) -> Self {
+    fn of(args: &EvalArgs, environment: &Environment) -> Self {
         match args.format {
             ReportFormat::Json => Self::Json,
             ReportFormat::Text if args.quiet => Self::Quiet,
-            ReportFormat::Text if surroundings.is_watched() => Self::Live,
+            ReportFormat::Text if environment.is_watched() => Self::Live,
             ReportFormat::Text => Self::Lines,
         }
     }
@@ -116,17 +116,17 @@ impl SettingsError {
 impl EvalSettings {
     pub(crate) fn resolve(
         args: EvalArgs,
-        surroundings: &Surroundings,
+        environment: &Environment,
     ) -> Result<Self, SettingsError> {
-        let (files, found) = files(&args.paths, surroundings)
+        let (files, found) = files(&args.paths, environment)
             .map_err(|error| SettingsError::new(error.to_string(), error.help()))?;
         let selection = selection(&args)?;
         let (gates, budget) = (gates(&args.terms)?, budget(&args.terms)?);
         let writer = writer(args.results.output_format)?;
-        let reports = reports(&args, surroundings)?;
-        let showing = Showing::of(&args, surroundings);
+        let reports = reports(&args, environment)?;
+        let showing = Showing::of(&args, environment);
         let targets = targets(&args.target);
-        let told = RunChoice {
+        let recorded_choice = RunChoice {
             targets: targets.iter().map(ToString::to_string).collect(),
             eval_id: args.cases.eval_id,
             filter: args.cases.filter,
@@ -144,8 +144,8 @@ impl EvalSettings {
             changed_since: args.changed_since,
             out_given: args.results.out.is_some(),
             out: match args.results.out {
-                Some(out) => surroundings.working_dir.join(out),
-                None => unnamed("eval", writer, surroundings),
+                Some(out) => environment.working_dir.join(out),
+                None => unnamed("eval", writer, environment),
             },
             writer,
             run: RunSettings {
@@ -178,7 +178,7 @@ impl EvalSettings {
                 retry_errors: args.retry_errors,
             },
             showing,
-            told,
+            recorded_choice,
         })
     }
 }
@@ -186,12 +186,12 @@ impl EvalSettings {
 /// The files that are named, else all suites that are here.
 pub(crate) fn files(
     paths: &[String],
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<(Vec<PathBuf>, Option<FoundSuites>), DiscoverError> {
     if !paths.is_empty() {
-        return eval_files(paths, &surroundings.working_dir).map(|files| (files, None));
+        return eval_files(paths, &environment.working_dir).map(|files| (files, None));
     }
-    let found = suites_below(&surroundings.working_dir, &surroundings.repo_root);
+    let found = suites_below(&environment.working_dir, &environment.repo_root);
     match found.suites.as_slice() {
         [] => Err(DiscoverError::NoSuites),
         suites => Ok((suites.to_vec(), Some(found))),
@@ -251,8 +251,8 @@ fn selection(args: &EvalArgs) -> Result<Selection, SettingsError> {
 }
 
 /// A report that cannot be written is known before anything is paid for, as far as that goes.
-fn reports(args: &EvalArgs, surroundings: &Surroundings) -> Result<Vec<Wanted>, SettingsError> {
-    let wanted = args.report.iter().map(|text| Wanted::parse(text, &surroundings.working_dir));
+fn reports(args: &EvalArgs, environment: &Environment) -> Result<Vec<Wanted>, SettingsError> {
+    let wanted = args.report.iter().map(|text| Wanted::parse(text, &environment.working_dir));
     let wanted = wanted.collect::<Result<Vec<_>, _>>();
     let mut wanted = wanted.map_err(|(message, help)| SettingsError::new(message, help))?;
     // A run that is taken up again may be told again what it was told before.
@@ -303,8 +303,8 @@ fn writer(format: OutputFormat) -> Result<&'static WriterKind, SettingsError> {
 }
 
 /// Where the results of a command go if nobody says so.
-pub(crate) fn unnamed(command: &str, writer: &WriterKind, surroundings: &Surroundings) -> PathBuf {
+pub(crate) fn unnamed(command: &str, writer: &WriterKind, environment: &Environment) -> PathBuf {
     let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
     let path = format!(".agentv/results/{command}_{stamp}.{}", writer.extension);
-    surroundings.working_dir.join(path)
+    environment.working_dir.join(path)
 }

@@ -2,7 +2,7 @@
 
 use super::style::{BAD, DIM, DOUBTFUL, GOOD, Paint};
 use super::text::{cut_end, cut_middle, one_line};
-use crate::figures::score;
+use crate::format::score;
 use agentv_core::event::Finished;
 use agentv_wire::Status;
 use anstyle::Style;

@@ -3,7 +3,7 @@
 use super::Screen;
 use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
 use super::table::{Cell, Side, Table};
-use crate::figures::{count, p_value, percent, signed};
+use crate::format::{count, p_value, percent, signed};
 use agentv_wire::comparison::{
     CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, PairOutcome, PairedTest,
     Statistics,

@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, Paint};
 use crate::commands::doctor::{Area, Finding, State};
-use crate::figures::count;
+use crate::format::count;
 
 /// A line for each finding, under what it belongs to, and a word at the end.
 pub(crate) fn show_findings(findings: &[Finding], screen: &mut Screen) {

@@ -1,8 +1,8 @@
 //! Which suites a run was given by nobody, but found.
 
 use super::Screen;
-use crate::figures::count;
-use crate::settings::Surroundings;
+use crate::format::count;
+use crate::settings::Environment;
 use agentv_runtime::load::FoundSuites;
 use std::path::PathBuf;
 
@@ -10,19 +10,18 @@ use std::path::PathBuf;
 const SHOWN: usize = 5;
 
 /// Says what will be run, and what looked as if it should be.
-pub(crate) fn found(found: &FoundSuites, surroundings: &Surroundings, screen: &mut Screen) {
+pub(crate) fn found(found: &FoundSuites, environment: &Environment, screen: &mut Screen) {
     let FoundSuites { suites, others } = found;
     let number = count(suites.len(), "suite", "suites");
-    screen.line(format!("Found {number}: {}", listed(suites, surroundings)));
+    screen.line(format!("Found {number}: {}", listed(suites, environment)));
     if !others.is_empty() {
         let number = count(others.len(), "file", "files");
-        screen.line(format!("Left out {number} without cases: {}", listed(others, surroundings)));
+        screen.line(format!("Left out {number} without cases: {}", listed(others, environment)));
     }
 }
 
-fn listed(paths: &[PathBuf], surroundings: &Surroundings) -> String {
-    let shown: Vec<String> =
-        paths.iter().take(SHOWN).map(|path| surroundings.shown(path)).collect();
+fn listed(paths: &[PathBuf], environment: &Environment) -> String {
+    let shown: Vec<String> = paths.iter().take(SHOWN).map(|path| environment.shown(path)).collect();
     match paths.len().saturating_sub(SHOWN) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

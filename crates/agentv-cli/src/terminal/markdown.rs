@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::comparison::{case_label, interval, remark, test_words, verdict_words};
-use crate::figures::{count, p_value, percent, signed};
+use crate::format::{count, p_value, percent, signed};
 use agentv_wire::comparison::{ComparedGroup, Comparison, PairOutcome};
 
 /// How many changed cases are listed; GitHub takes no longer comments.

@@ -9,7 +9,7 @@ use super::summary::{Statistics, distribution};
 use super::table::{Cell, Side, Table};
 use super::text::{cut_end, cut_middle, one_line, wrapped};
 use super::trials::trials;
-use crate::figures;
+use crate::format;
 use agentv_runtime::run::{EvaluatorTally, Failure, Tally, TargetTally};
 use agentv_wire::RunSpend;
 use anstyle::Style;
@@ -40,8 +40,8 @@ pub(crate) struct Ending<'a> {
 
 /// What the answers and their grading cost. Those that were remembered, or made up by a mock, were not paid for.
 fn price(worth: f64, paid: &RunSpend) -> String {
-    let paid = figures::money(paid.targets.cost_usd + paid.judges.cost_usd);
-    let worth = figures::money(worth);
+    let paid = format::money(paid.targets.cost_usd + paid.judges.cost_usd);
+    let worth = format::money(worth);
     if paid == worth { format!("for {worth}") } else { format!("worth {worth} ({paid} paid)") }
 }
 
@@ -125,7 +125,7 @@ impl Page<'_> {
     }
 
     fn failure(&mut self, Failure { placed, target, why }: &Failure, with_target: bool) {
-        let score = figures::score(placed.score);
+        let score = format::score(placed.score);
         let right = if with_target { format!("{score}  {target}") } else { score };
         self.case(FAILED, &placed.eval_id, &right);
         for miss in why.misses.iter().take(3) {
@@ -179,13 +179,13 @@ impl Page<'_> {
         for (name, target) in &tally.targets {
             let mut row = vec![
                 Cell::new(one_line(name)),
-                Cell::new(figures::score(target.mean())),
+                Cell::new(format::score(target.mean())),
                 passes(target.passed, target.cases),
                 errors(target.errors),
-                Cell::new(mean_time(target).map(figures::duration).unwrap_or_default()),
+                Cell::new(mean_time(target).map(format::duration).unwrap_or_default()),
             ];
             if has_cost {
-                row.push(Cell::new(target.used.cost_usd.map(figures::money).unwrap_or_default()));
+                row.push(Cell::new(target.used.cost_usd.map(format::money).unwrap_or_default()));
             }
             table.row(row);
         }
@@ -209,10 +209,10 @@ impl Page<'_> {
         for (name, evaluator) in all.iter().take(20) {
             table.row(vec![
                 Cell::new(one_line(name)),
-                Cell::new(figures::score(evaluator.mean())),
+                Cell::new(format::score(evaluator.mean())),
                 passes(evaluator.passed, evaluator.cases),
                 errors(evaluator.errors),
-                Cell::new(figures::range(evaluator.weights.0, evaluator.weights.1)),
+                Cell::new(format::range(evaluator.weights.0, evaluator.weights.1)),
                 Cell::styled(evaluator.kind.clone(), DIM),
             ]);
         }
@@ -230,12 +230,12 @@ impl Page<'_> {
     fn scores(&mut self, scores: &[f64]) {
         let Some(found) = Statistics::of(scores) else { return };
         let mut numbers = vec![
-            format!("mean {}", figures::score(found.mean)),
-            format!("median {}", figures::score(found.median)),
-            format!("min {}", figures::score(found.min)),
-            format!("max {}", figures::score(found.max)),
+            format!("mean {}", format::score(found.mean)),
+            format!("median {}", format::score(found.median)),
+            format!("min {}", format::score(found.min)),
+            format!("max {}", format::score(found.max)),
         ];
-        numbers.extend(found.deviation.map(|value| format!("deviation {}", figures::score(value))));
+        numbers.extend(found.deviation.map(|value| format!("deviation {}", format::score(value))));
         self.title("Scores", &numbers.join("  "));
         let bins = distribution(scores);
         let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
@@ -274,12 +274,12 @@ impl Page<'_> {
                 self.paint.paint(style.bold(), format!("{mark} {cases} {word}"))
             })
             .collect();
-        parts.push(format!("in {}", figures::duration(ending.took)));
+        parts.push(format!("in {}", format::duration(ending.took)));
         parts.extend(tally.used.cost_usd.map(|cost| price(cost, &tally.paid)));
         self.screen.line(parts.join("  "));
         if tally.used.tokens() > 0.0 {
             let (read, written) = (tally.used.input_tokens, tally.used.output_tokens);
-            let amount = |tokens| figures::amount(whole(tokens));
+            let amount = |tokens| format::amount(whole(tokens));
             let text = format!("{} tokens read, {} written", amount(read), amount(written));
             self.screen.line(self.paint.paint(DIM, text));
         }
@@ -287,7 +287,7 @@ impl Page<'_> {
 
     fn end(&mut self, ending: &Ending<'_>) {
         if ending.warnings > 0 {
-            let warnings = figures::count(ending.warnings, "warning", "warnings");
+            let warnings = format::count(ending.warnings, "warning", "warnings");
             let text = format!("{warnings} in files, shown above (--strict refuses them)");
             self.screen.line(self.paint.paint(DOUBTFUL, text));
         }

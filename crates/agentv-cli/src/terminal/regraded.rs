@@ -2,7 +2,7 @@
 
 use super::resumed::named;
 use super::screen::Screen;
-use crate::figures::count;
+use crate::format::count;
 use agentv_runtime::run::Regraded;
 
 /// Says what is graded, what is not and why.

@@ -1,8 +1,8 @@
 //! Runs of earlier, as tables for people.
 
 use super::screen::Screen;
-use crate::figures;
-use agentv_runtime::folder::State;
+use crate::format;
+use agentv_runtime::run_dir::State;
 use agentv_wire::RunInfo;
 
 /// One line for each run.
@@ -29,7 +29,7 @@ fn row((info, state): &(RunInfo, State)) -> [String; 7] {
         format!("{done}/{}", info.cases),
         number(|totals| totals.passed.to_string()),
         number(|totals| totals.errors.to_string()),
-        number(|totals| totals.mean_score.map_or_else(|| "-".to_owned(), figures::score)),
+        number(|totals| totals.mean_score.map_or_else(|| "-".to_owned(), format::score)),
         files(info),
     ]
 }
@@ -78,7 +78,7 @@ pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &
     say("Records", &format!("{} of {}", totals.recorded, info.cases));
     say("Status", &format!("{} pass, {} errors", totals.passed, totals.errors));
     if let Some(mean) = totals.mean_score {
-        say("Mean", &figures::score(mean));
+        say("Mean", &format::score(mean));
     }
     super::trials(&totals.trials, screen);
 }

@@ -1,7 +1,7 @@
 //! The numbers at the end of a run, for pipes and logs. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
-use crate::figures::{amount, count, money, score};
+use crate::format::{amount, count, money, score};
 use agentv_runtime::run::{Placed, Tally};
 use agentv_wire::RunSpend;
 

@@ -1,7 +1,7 @@
 //! Cases that were asked several times: how good they are, how sure that is, and which of them cannot be relied on.
 
 use super::screen::Screen;
-use crate::figures::{count, score};
+use crate::format::{count, score};
 use agentv_wire::TrialTotals;
 
 /// A part for each suite on each target; nothing where no case has several trials.

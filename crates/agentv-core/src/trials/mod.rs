@@ -52,7 +52,7 @@ impl Trial {
     }
 
     /// As records have it: a case that is asked once has no trials.
-    pub fn told(self) -> Option<u32> {
+    pub fn index_if_repeated(self) -> Option<u32> {
         (self.of != Trials::ONE).then_some(self.number)
     }
 }
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn only_one_of_several_has_a_number_in_records() {
-        assert_eq!(Trial::ONLY.told(), None);
-        let told: Vec<_> = Trials(3).each().map(Trial::told).collect();
+        assert_eq!(Trial::ONLY.index_if_repeated(), None);
+        let told: Vec<_> = Trials(3).each().map(Trial::index_if_repeated).collect();
         assert_eq!(told, [Some(0), Some(1), Some(2)]);
     }
 }

@@ -1,6 +1,6 @@
 //! A provider that remembers; itself a provider.
 
-use super::key::{AnswerKey, Settled};
+use super::key::{AnswerKey, TargetFingerprint};
 use super::store::Store;
 use agentv_core::call::Log;
 use agentv_core::{BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response};
@@ -35,14 +35,14 @@ impl CacheChoice {
 #[derive(Debug)]
 pub struct Cached {
     provider: Arc<dyn Provider>,
-    settled: Settled,
+    settled: TargetFingerprint,
     store: Arc<Store>,
     /// A full disk is worth one word, not one for each answer.
     has_warned: Arc<AtomicBool>,
 }
 
 impl Cached {
-    pub fn new(provider: Arc<dyn Provider>, settled: Settled, store: Arc<Store>) -> Self {
+    pub fn new(provider: Arc<dyn Provider>, settled: TargetFingerprint, store: Arc<Store>) -> Self {
         Self { provider, settled, store, has_warned: Arc::default() }
     }
 
@@ -74,8 +74,8 @@ impl Cached {
                 warn(&log, &has_warned, &store, &error);
             }
         };
-        match &cx.acceptance {
-            Some(acceptance) => acceptance.then(keep),
+        match &cx.on_accepted {
+            Some(on_accepted) => on_accepted.then(keep),
             None => keep(),
         }
     }
@@ -113,7 +113,7 @@ impl Layer for Cached {
     /// One call for those that are not known.
     async fn ask_batch(
         &self,
-        door: &dyn BatchProvider,
+        batch: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
@@ -123,7 +123,7 @@ impl Layer for Cached {
             keys.iter().map(|key| self.find(key.as_ref()?)).collect();
         let unknown = requests.iter().zip(&known).filter(|(_, known)| known.is_none());
         let unknown: Vec<Request> = unknown.map(|(request, _)| request.clone()).collect();
-        let mut asked = self.ask_unknown(door, &unknown, cx).await?.into_iter();
+        let mut asked = self.ask_unknown(batch, &unknown, cx).await?.into_iter();
         let mut responses = Vec::with_capacity(requests.len());
         for (key, known) in keys.into_iter().zip(known) {
             if let Some(response) = known {
@@ -153,7 +153,7 @@ pub(crate) fn took(response: &mut Response, elapsed: Duration) {
 impl Cached {
     async fn ask_unknown(
         &self,
-        door: &dyn BatchProvider,
+        batch: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
@@ -161,7 +161,7 @@ impl Cached {
             return Ok(Vec::new());
         }
         self.provider.prepare(cx).await?;
-        let responses = door.invoke_batch(requests, cx).await?;
+        let responses = batch.invoke_batch(requests, cx).await?;
         // With too few or too many nobody knows which is whose.
         if responses.len() != requests.len() {
             let (got, asked) = (responses.len(), requests.len());

@@ -24,7 +24,7 @@ impl fmt::Display for AnswerKey {
 
 /// What of a target shapes its answers, whatever it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct TargetFingerprint {
     /// The kind of provider.
     pub kind: &'static str,
     /// The target's settings without secrets.
@@ -34,12 +34,12 @@ pub struct Settled {
 }
 
 impl AnswerKey {
-    pub fn of(settled: &Settled, request: &Request, cx: &CallContext) -> Self {
+    pub fn of(settled: &TargetFingerprint, request: &Request, cx: &CallContext) -> Self {
         let asked = RequestDigest::of(request, None);
         // A command may have the id of its case in its template.
         let eval_id = settled.place.is_some().then_some(request.eval_id.as_str());
         let purpose = &cx.purpose;
-        let ask = if purpose.role == Role::Candidate { 1 } else { purpose.ask };
+        let ask = if purpose.role == Role::Candidate { 1 } else { purpose.repetition };
         let place = settled.place.as_deref();
         Self(digest(&(
             (VERSION, settled.kind, settled.settings, place),
@@ -113,15 +113,15 @@ mod tests {
     use super::*;
     use agentv_core::EvalId;
 
-    fn model() -> Settled {
-        Settled { kind: "openai", settings: [7; 32], place: None }
+    fn model() -> TargetFingerprint {
+        TargetFingerprint { kind: "openai", settings: [7; 32], place: None }
     }
 
     fn request(question: &str) -> Request {
         Request::plain(&EvalId::from("one"), question.to_owned())
     }
 
-    fn key(settled: &Settled, request: &Request) -> AnswerKey {
+    fn key(settled: &TargetFingerprint, request: &Request) -> AnswerKey {
         AnswerKey::of(settled, request, &CallContext::quiet())
     }
 
@@ -136,8 +136,8 @@ mod tests {
     fn the_case_and_the_place_count_for_a_command() {
         let asked = request("What?");
         let other = Request { eval_id: "two".to_owned(), ..asked.clone() };
-        let here = Settled { kind: "cli", place: Some("/here".into()), ..model() };
-        let there = Settled { place: Some("/there".into()), ..here.clone() };
+        let here = TargetFingerprint { kind: "cli", place: Some("/here".into()), ..model() };
+        let there = TargetFingerprint { place: Some("/there".into()), ..here.clone() };
         assert_ne!(key(&here, &asked), key(&here, &other));
         assert_ne!(key(&here, &asked), key(&there, &asked));
     }
@@ -151,8 +151,8 @@ mod tests {
         for other in [request("What"), system, files] {
             assert_ne!(first, key(&model(), &other));
         }
-        assert_ne!(first, key(&Settled { kind: "azure", ..model() }, &asked));
-        assert_ne!(first, key(&Settled { settings: [8; 32], ..model() }, &asked));
+        assert_ne!(first, key(&TargetFingerprint { kind: "azure", ..model() }, &asked));
+        assert_ne!(first, key(&TargetFingerprint { settings: [8; 32], ..model() }, &asked));
         let mut cx = CallContext::quiet();
         cx.purpose.trial = Some(2);
         assert_ne!(first, AnswerKey::of(&model(), &asked, &cx));
@@ -160,7 +160,7 @@ mod tests {
         cx.purpose.trial = Some(0);
         assert_eq!(first, AnswerKey::of(&model(), &asked, &cx));
         cx = CallContext::quiet();
-        (cx.purpose.role, cx.purpose.ask) = (Role::Judge, 2);
+        (cx.purpose.role, cx.purpose.repetition) = (Role::Judge, 2);
         assert_ne!(first, AnswerKey::of(&model(), &asked, &cx));
     }
 

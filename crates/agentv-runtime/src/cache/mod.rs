@@ -9,5 +9,5 @@ mod store;
 
 pub(crate) use cached::took;
 pub use cached::{CacheChoice, Cached};
-pub use key::{AnswerKey, RequestDigest, Settled};
+pub use key::{AnswerKey, RequestDigest, TargetFingerprint};
 pub use store::{Cleared, Stats, Store};

@@ -198,12 +198,12 @@ fn gone(removed: io::Result<()>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Settled;
+    use super::super::TargetFingerprint;
     use super::*;
     use agentv_core::{CallContext, EvalId, Request};
 
     fn key(question: &str) -> AnswerKey {
-        let settled = Settled { kind: "openai", settings: [0; 32], place: None };
+        let settled = TargetFingerprint { kind: "openai", settings: [0; 32], place: None };
         let request = Request::plain(&EvalId::from("one"), question.to_owned());
         AnswerKey::of(&settled, &request, &CallContext::quiet())
     }

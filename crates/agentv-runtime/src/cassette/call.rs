@@ -36,7 +36,7 @@ impl Call {
             trial: purpose.later_trial(),
             role: purpose.role,
             evaluator: purpose.evaluator.as_ref().map(ToString::to_string),
-            ask: if of_candidate { request.attempt + 1 } else { purpose.ask },
+            ask: if of_candidate { request.attempt + 1 } else { purpose.repetition },
         }
     }
 }

@@ -164,14 +164,14 @@ impl Layer for Recording {
     /// Each answer is a call of its own. Of a batch that failed nothing is kept: its cases are asked one by one.
     async fn ask_batch(
         &self,
-        door: &dyn BatchProvider,
+        batch: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
         self.provider.prepare(cx).await?;
         let asked: Vec<RequestDigest> =
             requests.iter().map(|request| self.digest(request)).collect();
-        let responses = door.invoke_batch(requests, cx).await?;
+        let responses = batch.invoke_batch(requests, cx).await?;
         if responses.len() == requests.len() && !cx.cancel.is_cancelled() {
             for ((request, asked), response) in requests.iter().zip(asked).zip(&responses) {
                 let call = Call::of(&self.target, request, cx);

@@ -61,7 +61,7 @@ pub enum ConvertError {
     #[error("the input cannot be read")]
     Faulty(Report),
     #[error("{0}")]
-    Records(#[from] crate::results::ResultsError),
+    Records(#[from] crate::results_io::ResultsError),
     #[error("`{}` cannot be written", path.display())]
     Unwritable {
         path: PathBuf,

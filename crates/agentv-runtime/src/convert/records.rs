@@ -2,7 +2,7 @@
 
 use super::{ConvertError, Converted, prepare};
 use crate::load::Report;
-use crate::results::Reader;
+use crate::results_io::Reader;
 use serde_json::Value;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Asking a judge until its reply can be read.
 
 use crate::deadline;
-use agentv_core::call::{Acceptance, Role};
+use agentv_core::call::{OnAccepted, Role};
 use agentv_core::{CallContext, Candidate, EvalContext, EvaluatorError, NamedProvider, Request};
 use agentv_wire::{FailureKind, TokenUsage, Usage};
 use std::sync::Arc;
@@ -37,14 +37,14 @@ pub(super) async fn ask<T>(
     let mut total = Total::default();
     let mut said = String::new();
     for _ in 0..question.max_asks {
-        let acceptance = Arc::default();
-        let reply = match once(judge, question, &acceptance, cx).await {
+        let on_accepted = Arc::default();
+        let reply = match once(judge, question, &on_accepted, cx).await {
             Ok(reply) => reply,
             Err(error) => return Err(EvaluatorError { usage: total.boxed(), ..error }),
         };
         total.add(&reply);
         if let Some(value) = read(&reply.answer) {
-            acceptance.accept();
+            on_accepted.accept();
             return Ok(Reply { value, usage: total.usage() });
         }
         said = reply.answer;
@@ -65,7 +65,7 @@ pub(super) async fn ask<T>(
 async fn once(
     judge: &NamedProvider,
     question: Question<'_>,
-    acceptance: &Arc<Acceptance>,
+    on_accepted: &Arc<OnAccepted>,
     cx: &EvalContext<'_>,
 ) -> Result<Candidate, EvaluatorError> {
     let request = Request {
@@ -73,7 +73,7 @@ async fn once(
         ..Request::plain(&cx.case.id, question.user.to_owned())
     };
     let call = CallContext {
-        acceptance: Some(Arc::clone(acceptance)),
+        on_accepted: Some(Arc::clone(on_accepted)),
         ..cx.call.asking(Role::Judge, &judge.name, &request)
     };
     let started = Instant::now();

@@ -7,7 +7,7 @@ use super::source::{CaseSource, Pick, SourceKind};
 use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
 use super::suite;
 use crate::config::Notes;
-use crate::cores::on_each_core;
+use crate::parallel::on_each_core;
 use agentv_core::{EvalCase, TargetName};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -8,7 +8,7 @@ use super::case::Purpose;
 use super::scope::{CASES, Scope};
 use super::{case, yaml};
 use crate::config::{Node, Notes};
-use crate::cores::on_each_core;
+use crate::parallel::on_each_core;
 use agentv_core::EvalCase;
 use std::collections::HashSet;
 use std::path::Path;

@@ -8,7 +8,7 @@ use super::guidelines::Guidelines;
 use super::scope::{CASES, Head, Scope};
 use super::source::{CaseSource, SourceKind};
 use super::stream::{Data, Layout};
-use super::{Loader, Report, case, check, dotenv, header, json, moved, split, yaml};
+use super::{Loader, Report, case, check, dotenv, header, json, split, v2_notes, yaml};
 use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use agentv_core::{EvalCase, Suite, TargetName};
@@ -34,7 +34,7 @@ pub struct LoadedSuite {
 impl LoadedSuite {
     /// What a file of 2.x is told if nobody says how many of its cases run at a time.
     pub fn note_on_workers(&self) -> Vec<Note> {
-        if self.is_of_2 { moved::workers(&self.suite.file) } else { Vec::new() }
+        if self.is_of_2 { v2_notes::workers(&self.suite.file) } else { Vec::new() }
     }
 }
 
@@ -51,11 +51,11 @@ impl Loader {
         let files =
             Files::new(FileSearch::new(dir, &self.repo_root, &self.working_dir), guidelines);
 
-        let desk = Desk { loader: self, path, files: Arc::new(files), env: env.clone() };
+        let loader = SuiteLoader { loader: self, path, files: Arc::new(files), env: env.clone() };
         let loaded = match Format::of(path) {
-            Some(Format::Jsonl | Format::Csv) => desk.dataset(&mut notes),
-            Some(Format::Json) => desk.json(&mut notes),
-            Some(Format::Yaml) | None => desk.yaml(&mut notes),
+            Some(Format::Jsonl | Format::Csv) => loader.dataset(&mut notes),
+            Some(Format::Json) => loader.json(&mut notes),
+            Some(Format::Yaml) | None => loader.yaml(&mut notes),
         };
         report.notes.extend(guideline_notes);
         report.add(notes);
@@ -79,14 +79,14 @@ struct Parsed {
 }
 
 /// What it takes to read one file.
-struct Desk<'a> {
+struct SuiteLoader<'a> {
     loader: &'a Loader,
     path: &'a Path,
     files: Arc<Files>,
     env: Env,
 }
 
-impl Desk<'_> {
+impl SuiteLoader<'_> {
     /// Whether the file, or what stands beside a dataset, was changed.
     fn is_touched(&self) -> bool {
         let changed = self.loader.selection.changed.as_ref();
@@ -162,9 +162,9 @@ impl Desk<'_> {
         scope.share_workspace(read.workspace, root, notes);
         scope.share_evaluators(read.evaluators, notes);
         let Listed { cases, total } = cases(root, &scope, notes)?;
-        let is_of_2 = moved::is_of_2(root);
+        let is_of_2 = v2_notes::is_of_2(root);
         if is_of_2 {
-            moved::look_at_suite(root, notes);
+            v2_notes::look_at_suite(root, notes);
         }
         Some(Parsed { is_of_2, ..hold(cases, total, scope, target, notes) })
     }

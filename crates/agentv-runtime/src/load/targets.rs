@@ -2,7 +2,7 @@
 
 use super::discover::{TARGETS_FILES, targets_in};
 use super::suite::read_text;
-use super::{Loader, Report, moved, settings, workspace, yaml};
+use super::{Loader, Report, settings, v2_notes, workspace, yaml};
 use crate::config::{
     Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
     variable_reference,
@@ -123,8 +123,8 @@ fn check(text: &str, path: &Path, env: &Env, notes: &mut Notes) -> Option<Vec<Ta
         notes.error("targets::list", Some(list.span), message);
         return None;
     };
-    if moved::is_of_2(&root) {
-        moved::look_at_targets(&root, notes);
+    if v2_notes::is_of_2(&root) {
+        v2_notes::look_at_targets(&root, notes);
     }
     let mut targets: Vec<TargetSpec> = Vec::new();
     for item in items {

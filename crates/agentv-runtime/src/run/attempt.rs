@@ -1,11 +1,11 @@
 //! Asks, and asks again when the answer took too long. Each attempt has its own deadline and its own workspace.
 
 use super::case::CaseContext;
-use super::lane::Earlier;
+use super::suite_on_target::PriorAnswer;
 use super::workspace::{self, Unready};
 use crate::deadline;
-use crate::folder::KeptAnswer;
-use crate::results::{Left, Recalled, RecordedAnswer};
+use crate::results_io::{Recalled, RecordedAnswer, RecordedExtras};
+use crate::run_dir::KeptAnswer;
 use crate::workspace::Workspace;
 use agentv_core::{EvalCase, ProviderError, Request, Response};
 use std::time::{Duration, Instant};
@@ -18,24 +18,24 @@ pub(super) struct Answer {
     /// Where the last attempt was made.
     pub workspace: Option<Workspace>,
     /// Where it was answered by another run: what that knows besides.
-    pub left: Option<Box<Left>>,
+    pub left: Option<Box<RecordedExtras>>,
 }
 
 /// Asks until there is an answer or an error that is worth no other attempt. An answer is kept before anybody grades it.
 pub(super) async fn ask(
     case: &EvalCase,
     request: &mut Request,
-    answered: Option<Earlier>,
+    answered: Option<PriorAnswer>,
     cx: &CaseContext<'_>,
 ) -> Answer {
     match answered {
         None => {}
-        Some(Earlier::Kept(kept)) => {
+        Some(PriorAnswer::Kept(kept)) => {
             let KeptAnswer { response, wall, attempt } = *kept;
             request.attempt = attempt;
             return Answer { outcome: Ok(response), wall, workspace: None, left: None };
         }
-        Some(Earlier::Recorded(recorded)) => return recall(case, request, &recorded, cx),
+        Some(PriorAnswer::Recorded(recorded)) => return recall(case, request, &recorded, cx),
     }
     loop {
         let answer = once(case, request, cx).await;
@@ -65,14 +65,14 @@ fn recall(
     cx: &CaseContext<'_>,
 ) -> Answer {
     let (outcome, wall, left) = match recorded.read() {
-        Ok(Recalled { outcome, wall, attempt, left }) => {
+        Ok(Recalled { outcome, wall, attempt, extras: left }) => {
             request.attempt = attempt;
             (outcome, wall, left)
         }
         Err(error) => {
             let error =
                 ProviderError::failed(format!("the recorded answer cannot be read: {error}"));
-            (Err(error), Duration::ZERO, Left::default())
+            (Err(error), Duration::ZERO, RecordedExtras::default())
         }
     };
     if let Some(response) = outcome.as_ref().ok().filter(|_| left.is_whole()) {

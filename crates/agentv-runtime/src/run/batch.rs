@@ -1,32 +1,32 @@
 //! One call for all cases of a lane, where the target asks for it and the provider can.
 
 use super::case::stop_if_lost;
-use super::lane::{Answers, Earlier, Lane};
 use super::pool::Shared;
+use super::suite_on_target::{Answers, PriorAnswer, SuiteOnTarget};
 use super::workspace;
 use crate::deadline;
-use crate::folder::{KeptAnswer, Work};
 use crate::load::SourceError;
+use crate::run_dir::{KeptAnswer, Work};
 use agentv_core::{BatchProvider, CallContext, EvalCase, Log, Request, Response, Trial, prompt};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Asks for all cases at once, with a call for each trial. Without a batch door, or if a call fails, there are no more
+/// Asks for all cases at once, with a call for each trial. Without a batch batch, or if a call fails, there are no more
 /// answers and the cases are asked one by one. This holds all cases of the lane in memory, which nothing else does.
-pub(super) async fn ask(lane: &Lane, shared: &Shared) -> Result<Answers, SourceError> {
+pub(super) async fn ask(lane: &SuiteOnTarget, shared: &Shared) -> Result<Answers, SourceError> {
     let mut answers = Answers::new();
     let target = &lane.target;
     if !target.batching {
         return Ok(answers);
     }
-    let Some(door) = target.provider.batch() else {
+    let Some(batch) = target.provider.batch() else {
         shared.log.verbose(|| {
             format!("{}: provider_batching is set, but this provider has no batch call; asking case by case", target.label)
         });
         return Ok(answers);
     };
     for trial in lane.trials.each() {
-        let Some(more) = once(lane, trial, door, shared).await? else { break };
+        let Some(more) = once(lane, trial, batch, shared).await? else { break };
         answers.extend(more);
     }
     Ok(answers)
@@ -34,9 +34,9 @@ pub(super) async fn ask(lane: &Lane, shared: &Shared) -> Result<Answers, SourceE
 
 /// Asks for one trial of all cases. `None` if that failed.
 async fn once(
-    lane: &Lane,
+    lane: &SuiteOnTarget,
     trial: Trial,
-    door: &dyn BatchProvider,
+    batch: &dyn BatchProvider,
     shared: &Shared,
 ) -> Result<Option<Answers>, SourceError> {
     let Shared { settings, cancel, log, .. } = shared;
@@ -49,7 +49,7 @@ async fn once(
     let call = call.in_trial(trial);
     let asking = async {
         target.provider.prepare(&call).await?;
-        door.invoke_batch(&requests, &call).await
+        batch.invoke_batch(&requests, &call).await
     };
     // The limit is per case; a batch may take as long as its cases one after the other.
     let count = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
@@ -69,7 +69,7 @@ async fn once(
 
 /// The cases of a trial that need an answer, and what they ask.
 fn open_cases(
-    lane: &Lane,
+    lane: &SuiteOnTarget,
     trial: Trial,
     log: &Arc<dyn Log>,
 ) -> Result<(Vec<Arc<EvalCase>>, Vec<Request>), SourceError> {
@@ -103,7 +103,7 @@ fn kept(
     (cases, trial): (&[Arc<EvalCase>], Trial),
     requests: &[Request],
     responses: Vec<Response>,
-    (lane, shared): (&Lane, &Shared),
+    (lane, shared): (&SuiteOnTarget, &Shared),
 ) -> Answers {
     let mut answers = Answers::new();
     for ((case, request), response) in cases.iter().zip(requests).zip(responses) {
@@ -114,7 +114,7 @@ fn kept(
             .map(|journal| journal.answered(work, request, (&response, Duration::ZERO)));
         stop_if_lost(kept.as_ref(), &shared.cancel);
         let answer = KeptAnswer { response, wall: Duration::ZERO, attempt: request.attempt };
-        answers.insert((case.ordinal, trial.number()), Earlier::Kept(Box::new(answer)));
+        answers.insert((case.ordinal, trial.number()), PriorAnswer::Kept(Box::new(answer)));
     }
     answers
 }

@@ -1,10 +1,10 @@
 //! One case, prompt to record.
 
 use super::attempt::{self, Answer};
-use super::lane::{Earlier, LaneTarget};
+use super::suite_on_target::{PlannedTarget, PriorAnswer};
 use super::{RunSettings, regrade, workspace};
-use crate::folder::{Journal, Work};
-use crate::results::Left;
+use crate::results_io::RecordedExtras;
+use crate::run_dir::{Journal, Work};
 use crate::workspace::Workspace;
 use agentv_core::call::{CaseCalls, Purpose};
 use agentv_core::record::{self, Asked, Graded};
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 /// What one trial of a case needs besides the case.
 #[derive(Debug)]
 pub(super) struct CaseContext<'a> {
-    pub target: &'a LaneTarget,
+    pub target: &'a PlannedTarget,
     pub trial: Trial,
     pub settings: RunSettings,
     pub cancel: &'a CancellationToken,
@@ -42,15 +42,15 @@ impl CaseContext<'_> {
         }
     }
 
-    /// The surroundings of a call for this trial.
+    /// The environment of a call for this trial.
     pub(super) fn call(&self, cancel: CancellationToken) -> CallContext {
         CallContext {
             cancel,
             time_limit: self.settings.agent_timeout,
             log: Arc::clone(self.log),
-            line: Arc::default(),
-            purpose: Purpose { trial: self.trial.told(), ..Purpose::default() },
-            acceptance: None,
+            queue_time: Arc::default(),
+            purpose: Purpose { trial: self.trial.index_if_repeated(), ..Purpose::default() },
+            on_accepted: None,
             case: Arc::clone(&self.calls),
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn stop_if_lost(kept: Option<&io::Result<()>>, cancel: &CancellationT
 /// for this case.
 pub(super) async fn run_case(
     case: &EvalCase,
-    answered: Option<Earlier>,
+    answered: Option<PriorAnswer>,
     cx: &CaseContext<'_>,
 ) -> Option<Box<ResultRecord>> {
     let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
@@ -111,10 +111,10 @@ pub(super) async fn run_case(
 async fn grade(
     case: &EvalCase,
     request: Request,
-    (candidate, left): (Candidate, Option<Box<Left>>),
+    (candidate, left): (Candidate, Option<Box<RecordedExtras>>),
     cx: &CaseContext<'_>,
 ) -> Box<ResultRecord> {
-    let graders = regrade::graders(case, left.as_ref().map(|left| left.sight));
+    let graders = regrade::graders(case, left.as_ref().map(|left| left.detail));
     let candidate = match left {
         Some(left) => left.complete(candidate),
         None => candidate,
@@ -137,7 +137,7 @@ async fn grade(
 }
 
 /// What a record says of the question.
-pub(super) fn asked(request: Request, target: &LaneTarget, trial: Trial) -> Asked<'_> {
+pub(super) fn asked(request: Request, target: &PlannedTarget, trial: Trial) -> Asked<'_> {
     Asked { request, provider: target.provider.info(), target: target.name.as_str(), trial }
 }
 

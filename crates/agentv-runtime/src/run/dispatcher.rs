@@ -94,7 +94,7 @@ pub async fn run(run: Run) -> Outcome {
     drop(shared);
 
     let force = CancellationToken::new();
-    let desk = Desk {
+    let dispatcher = Dispatcher {
         inbox,
         log,
         cancel,
@@ -105,36 +105,37 @@ pub async fn run(run: Run) -> Outcome {
         error: None,
     };
     // On the pool's own threads: from `block_on` every event would wake another thread.
-    let mut desk_task = JoinSet::new();
-    desk_task.spawn(desk.serve());
+    let mut dispatcher_task = JoinSet::new();
+    dispatcher_task.spawn(dispatcher.serve());
     let unreadable = join(&mut pools, &force).await;
-    let Some(Ok(mut desk)) = desk_task.join_next().await else {
+    let Some(Ok(mut dispatcher)) = dispatcher_task.join_next().await else {
         let error = io::Error::other("the dispatcher failed");
         let ended = Ended::Unwritable(error);
         return Outcome { tally: Tally::default(), ended, missing: run.total };
     };
     run.processes.end_leftovers();
-    let interrupted = desk.cancel.is_cancelled();
+    let interrupted = dispatcher.cancel.is_cancelled();
     // A worker that cannot keep an answer stops the run and leaves it to us to say why.
-    let journal = desk.outputs.journal.as_ref();
-    desk.error = desk.error.or_else(|| journal.and_then(|journal| journal.take_failure()));
-    let ended = match (desk.error, unreadable) {
+    let journal = dispatcher.outputs.journal.as_ref();
+    dispatcher.error =
+        dispatcher.error.or_else(|| journal.and_then(|journal| journal.take_failure()));
+    let ended = match (dispatcher.error, unreadable) {
         (Some(error), _) => Ended::Unwritable(error),
         (None, _) if interrupted => Ended::Interrupted,
         (None, Some(error)) => Ended::Unreadable(error),
         (None, None) => match limit.reached().filter(|stop| {
             // A budget that says nothing is told of even if there was nothing left to stop.
             let is_blind = matches!(stop, Stop::Budget(overrun) if overrun.is_unknown());
-            is_blind || desk.tally.scores.len() < run.total
+            is_blind || dispatcher.tally.scores.len() < run.total
         }) {
             Some(stop) => Ended::Stopped(stop),
             None => Ended::Complete,
         },
     };
-    desk.tally.close();
-    desk.tally.paid = limit.spending().spent();
-    let missing = run.total.saturating_sub(desk.tally.scores.len());
-    Outcome { tally: desk.tally, ended, missing }
+    dispatcher.tally.close();
+    dispatcher.tally.paid = limit.spending().spent();
+    let missing = run.total.saturating_sub(dispatcher.tally.scores.len());
+    Outcome { tally: dispatcher.tally, ended, missing }
 }
 
 /// Waits for all pools; dropping them ends their children.
@@ -162,7 +163,7 @@ async fn join(
 
 /// The dispatcher's own things.
 #[derive(Debug)]
-struct Desk {
+struct Dispatcher {
     inbox: Inbox,
     log: mpsc::UnboundedReceiver<RunEvent>,
     /// Stops the run; children are ended gently.
@@ -175,7 +176,7 @@ struct Desk {
     error: Option<io::Error>,
 }
 
-impl Desk {
+impl Dispatcher {
     async fn serve(mut self) -> Self {
         let mut post = Post::default();
         let mut interrupts = Interrupts::listen();

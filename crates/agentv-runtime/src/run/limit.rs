@@ -1,6 +1,6 @@
 //! When enough has gone wrong, or was spent, to start no more cases.
 
-use crate::target::{Overrun, Spending};
+use crate::targets::{Overrun, Spending};
 use agentv_wire::{ResultRecord, Status};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -1,12 +1,11 @@
 //! The run: lanes of cases are asked and graded by a fixed pool of workers; one dispatcher owns the results file, the
 //! display and the signals.
 
-mod afford;
 mod attempt;
 mod batch;
+mod budget;
 mod case;
 mod dispatcher;
-mod lane;
 mod limit;
 mod outbox;
 mod outputs;
@@ -14,19 +13,20 @@ mod plan;
 mod pool;
 mod regrade;
 mod resume;
+mod suite_on_target;
 mod tally;
 mod trials;
 mod workspace;
 
-pub use afford::{Uncounted, uncounted};
+pub use budget::{Unmetered, unmetered};
 pub use dispatcher::{Ended, Outcome, Run, run};
-pub use lane::{Earlier, Lane, LanePast, LaneTarget, Takes};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan, targets_of};
 pub use pool::Pool;
 pub use regrade::{RegradeError, Regraded, regrade};
 pub use resume::{ResumeError, Resumed, resume};
+pub use suite_on_target::{CaseFilter, PlannedTarget, PriorAnswer, PriorWork, SuiteOnTarget};
 pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
 pub use trials::TrialTally;
 

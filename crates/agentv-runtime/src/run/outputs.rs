@@ -1,6 +1,6 @@
 //! Who is shown what happens, and where records go. The two are told apart, since their failures mean different things.
 
-use crate::folder::{Journal, Work};
+use crate::run_dir::{Journal, Work};
 use crate::writers::{Render, ResultFile};
 use agentv_core::RunEvent;
 use agentv_wire::ResultRecord;

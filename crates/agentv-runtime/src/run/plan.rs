@@ -1,12 +1,12 @@
 //! Suites × targets → pools: who answers what, with how many workers.
 
-use super::lane::{Lane, LanePast, LaneTarget, Takes};
 use super::pool::Pool;
+use super::suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
 use crate::config::{Note, Notes, suggestion};
 use crate::load::{LoadedSuite, TargetSpec};
 use crate::providers::Deps;
 use crate::providers::mock::{DryRunDelay, Mock};
-use crate::target::{Judge, JudgeTargets, TargetBook};
+use crate::targets::{Judge, JudgeTargets, TargetBook};
 use crate::workspace::Workshop;
 use agentv_core::{
     CallContext, NamedProvider, Provider, ProviderError, ProviderInfo, Request, Response,
@@ -86,14 +86,14 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
                 Pool { lanes: Vec::new(), workers }
             });
             pool.workers = pool.workers.max(workers);
-            let lane = Lane {
+            let lane = SuiteOnTarget {
                 suite: Arc::clone(&suite),
                 target,
                 takes,
                 cases,
                 trials: choice.trials.or(suite.suite.trials).unwrap_or(Trials::ONE),
                 first_position,
-                past: LanePast::default(),
+                past: PriorWork::default(),
             };
             plan.total += lane.records();
             pool.lanes.push(lane);
@@ -107,7 +107,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -
 /// How many cases of a target run at a time: as many as the user says, if the provider can.
 fn workers(
     name: &TargetName,
-    target: &LaneTarget,
+    target: &PlannedTarget,
     book: &TargetBook,
     choice: &Choice,
     notes: &mut Vec<Note>,
@@ -132,20 +132,20 @@ fn workers(
 }
 
 /// Whether nobody says how many cases of a target run at a time, though there could be several.
-fn is_undecided(target: &LaneTarget, book: &TargetBook, choice: &Choice) -> bool {
+fn is_undecided(target: &PlannedTarget, book: &TargetBook, choice: &Choice) -> bool {
     let decided = book.file.find(target.name.as_str()).is_some_and(|spec| spec.workers.is_some());
     let could = target.provider.max_workers().is_none_or(|most| most > NonZeroUsize::MIN);
     could && !decided && choice.workers.is_none() && choice.dry_run.is_none()
 }
 
 /// Which targets answer which cases of a suite.
-fn wanted(suite: &LoadedSuite, choice: &Choice) -> Vec<(TargetName, Takes)> {
+fn wanted(suite: &LoadedSuite, choice: &Choice) -> Vec<(TargetName, CaseFilter)> {
     if !choice.targets.is_empty() {
-        return choice.targets.iter().map(|name| (name.clone(), Takes::All)).collect();
+        return choice.targets.iter().map(|name| (name.clone(), CaseFilter::All)).collect();
     }
     let (main, own) = targets_of(suite);
-    let own = own.into_iter().map(|name| (name.clone(), Takes::Only(name)));
-    std::iter::once((main.clone(), Takes::UndecidedOr(main))).chain(own).collect()
+    let own = own.into_iter().map(|name| (name.clone(), CaseFilter::Only(name)));
+    std::iter::once((main.clone(), CaseFilter::UndecidedOr(main))).chain(own).collect()
 }
 
 /// The target of a suite, and those that cases of it insist on, where the command line names none.
@@ -156,7 +156,7 @@ pub fn targets_of(suite: &LoadedSuite) -> (TargetName, Vec<TargetName>) {
     (main, own)
 }
 
-fn count(suite: &LoadedSuite, takes: &Takes) -> usize {
+fn count(suite: &LoadedSuite, takes: &CaseFilter) -> usize {
     let counts = suite.cases.by_target().iter();
     counts.filter(|(wanted, _)| takes.accepts(wanted.as_ref())).map(|(_, count)| count).sum()
 }
@@ -166,14 +166,14 @@ fn lane_target(
     name: &TargetName,
     book: &Arc<TargetBook>,
     choice: &Choice,
-) -> Result<LaneTarget, Vec<Note>> {
+) -> Result<PlannedTarget, Vec<Note>> {
     let spec = book.file.find(name.as_str()).ok_or_else(Vec::new)?;
     if let Some(delay) = choice.dry_run {
         let provider: Arc<dyn Provider> = Arc::new(Mock::dry_run(delay));
         let name = TargetName::from(format!("{name}-dry-run"));
         let judge = Arc::new(Mock::dry_run_judge(delay));
         let judge = NamedProvider { name: name.clone(), provider: judge };
-        return Ok(LaneTarget {
+        return Ok(PlannedTarget {
             label: format!("{} [provider=mock (dry-run)]", spec.name).into(),
             name,
             provider,
@@ -191,7 +191,7 @@ fn lane_target(
         Some(judge) => Judge::Named(judge.clone()),
         None => Judge::Own(NamedProvider { name: name.clone(), provider: Arc::clone(&provider) }),
     };
-    Ok(LaneTarget {
+    Ok(PlannedTarget {
         name: name.clone(),
         label: format!("{name} [provider={}]", provider.info().kind).into(),
         provider,
@@ -207,10 +207,10 @@ fn recorded_target(
     name: &TargetName,
     book: &Arc<TargetBook>,
     spec: &TargetSpec,
-) -> Result<LaneTarget, Vec<Note>> {
+) -> Result<PlannedTarget, Vec<Note>> {
     let kind = spec.kind.ok_or_else(|| spec.obstacles.clone())?;
     let judge = Judge::Named(spec.judge_target.clone().unwrap_or_else(|| name.clone()));
-    Ok(LaneTarget {
+    Ok(PlannedTarget {
         name: name.clone(),
         label: format!("{name} [provider={}]", kind.info.kind).into(),
         provider: Arc::new(Unasked(kind.info)),

@@ -4,12 +4,12 @@
 use super::RunSettings;
 use super::batch;
 use super::case::{CaseContext, asked, run_case, timestamp};
-use super::lane::{Answers, Earlier, Lane};
 use super::limit::Limit;
 use super::outbox::{Outbox, Told};
 use super::outputs::Rendering;
-use crate::folder::{Journal, Work};
+use super::suite_on_target::{Answers, PriorAnswer, SuiteOnTarget};
 use crate::load::{Cases, Pulled, SourceError};
+use crate::run_dir::{Journal, Work};
 use agentv_core::event::Finished;
 use agentv_core::record;
 use agentv_core::{EvalCase, Log, ProviderError, RunEvent, Trial, prompt};
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 /// The lanes of one target and how many workers serve them.
 #[derive(Debug)]
 pub struct Pool {
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<SuiteOnTarget>,
     pub workers: NonZeroUsize,
 }
 
@@ -78,7 +78,7 @@ struct Queue {
 
 #[derive(Debug)]
 struct QueueState {
-    waiting: VecDeque<(Arc<Lane>, Answers)>,
+    waiting: VecDeque<(Arc<SuiteOnTarget>, Answers)>,
     open: Option<Open>,
     failed: Option<SourceError>,
 }
@@ -87,7 +87,7 @@ struct QueueState {
 /// their number.
 #[derive(Debug)]
 struct Open {
-    lane: Arc<Lane>,
+    lane: Arc<SuiteOnTarget>,
     answers: Answers,
     cases: Cases,
     /// The case whose trials are handed out, and the number of the next one.
@@ -97,10 +97,10 @@ struct Open {
 
 /// One trial of a case on its way to a worker.
 struct Job {
-    lane: Arc<Lane>,
+    lane: Arc<SuiteOnTarget>,
     case: Arc<SharedCase>,
     trial: Trial,
-    answered: Option<Earlier>,
+    answered: Option<PriorAnswer>,
 }
 
 /// A case that its trials share. The first worker who needs it reads it: parsing is work, and the queue must not be locked
@@ -206,9 +206,9 @@ async fn worker(queue: Arc<Queue>, shared: Shared) {
 
 /// Runs a case so that a bug in it becomes its record instead of the end of the run.
 async fn guarded(
-    lane: &Lane,
+    lane: &SuiteOnTarget,
     (case, trial): (&EvalCase, Trial),
-    answered: Option<Earlier>,
+    answered: Option<PriorAnswer>,
     shared: &Shared,
 ) -> Option<Box<ResultRecord>> {
     let cx = CaseContext {

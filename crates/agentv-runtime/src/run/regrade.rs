@@ -1,10 +1,10 @@
 //! A run whose answers are there already: for each case of a plan, what another run was answered.
 
-use super::lane::{Earlier, Lane};
 use super::plan::Plan;
+use super::suite_on_target::{PriorAnswer, SuiteOnTarget};
 use crate::load::SourceError;
-use crate::results::{Recall, Recorded};
-use agentv_core::evaluator::{LooksAt, OnError};
+use crate::results_io::{Recall, Recorded};
+use agentv_core::evaluator::{AnswerDetail, OnError};
 use agentv_core::{
     EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Trials, Verdict,
 };
@@ -62,9 +62,9 @@ pub fn regrade(
                     Recall::Found(answer) => {
                         found.insert(position);
                         regraded.answers += 1;
-                        regraded.look(&case, answer.sight());
+                        regraded.look(&case, answer.detail());
                         regraded.lost_workspaces += usize::from(answer.had_workspace());
-                        let answer = Earlier::Recorded(answer);
+                        let answer = PriorAnswer::Recorded(answer);
                         lane.past.answers.insert((case.ordinal, trial.number()), answer);
                     }
                     Recall::OtherQuestion => {
@@ -84,7 +84,7 @@ pub fn regrade(
 }
 
 /// As many as were recorded, whatever the suite says now.
-fn trials(lane: &Lane, recorded: &Recorded) -> Result<Trials, SourceError> {
+fn trials(lane: &SuiteOnTarget, recorded: &Recorded) -> Result<Trials, SourceError> {
     let mut most = Trials::ONE;
     for case in lane.suite.cases.open()? {
         let known = recorded.trials(&case?.id, &lane.target.name);
@@ -96,8 +96,8 @@ fn trials(lane: &Lane, recorded: &Recorded) -> Result<Trials, SourceError> {
 }
 
 impl Regraded {
-    fn look(&mut self, case: &EvalCase, sight: LooksAt) {
-        for entry in case.evaluators.iter().filter(|entry| entry.evaluator.needs().looks_at > sight)
+    fn look(&mut self, case: &EvalCase, detail: AnswerDetail) {
+        for entry in case.evaluators.iter().filter(|entry| entry.evaluator.needs().detail > detail)
         {
             *self.blind.entry(entry.name.to_string()).or_default() += 1;
         }
@@ -105,11 +105,11 @@ impl Regraded {
 }
 
 /// Who can grade an answer that can be looked at so closely. The others are there, but do not count.
-pub(super) fn graders(case: &EvalCase, sight: Option<LooksAt>) -> Cow<'_, [EvaluatorEntry]> {
+pub(super) fn graders(case: &EvalCase, detail: Option<AnswerDetail>) -> Cow<'_, [EvaluatorEntry]> {
     let can = |entry: &EvaluatorEntry| {
-        sight.is_none_or(|sight| entry.evaluator.needs().looks_at <= sight)
+        detail.is_none_or(|detail| entry.evaluator.needs().detail <= detail)
     };
-    if sight.is_none() || case.evaluators.iter().all(can) {
+    if detail.is_none() || case.evaluators.iter().all(can) {
         return Cow::Borrowed(&case.evaluators);
     }
     let replaced = case.evaluators.iter().map(|entry| {

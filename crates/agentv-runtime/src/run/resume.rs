@@ -1,10 +1,10 @@
 //! A run that ended early → what is left of it to do.
 
-use super::lane::Earlier;
 use super::plan::Plan;
+use super::suite_on_target::PriorAnswer;
 use super::tally::Tally;
-use crate::folder::{Claim, Past, Rewritten, RunFolder, Work};
 use crate::load::SourceError;
+use crate::run_dir::{Claim, Past, Rewritten, RunFolder, Work};
 use agentv_core::event::Finished;
 use agentv_wire::RunSpend;
 use std::io;
@@ -53,7 +53,7 @@ pub fn resume(
                     Claim::Done => lane.past.set_done(case.ordinal, trial),
                     Claim::Answered(answer) => {
                         resumed.answered += 1;
-                        let answer = Earlier::Kept(answer);
+                        let answer = PriorAnswer::Kept(answer);
                         lane.past.answers.insert((case.ordinal, trial.number()), answer);
                     }
                     Claim::Open => {}

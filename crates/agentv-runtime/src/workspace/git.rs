@@ -83,7 +83,7 @@ impl Git<'_> {
             argv,
             // Not the workspace, which may be gone.
             cwd: git_dir.to_owned(),
-            env: surroundings(git_dir),
+            env: environment(git_dir),
             unset: inherited.map(str::to_owned).collect(),
             stdin: if stdin.is_empty() { Stdin::Nothing } else { Stdin::Bytes(stdin) },
             time_limit: Some(LIMIT),
@@ -123,7 +123,7 @@ fn failed(args: &[&str], how: String) -> WorkspaceError {
 }
 
 /// `HOME` is for a Git that does not know `GIT_CONFIG_GLOBAL` yet.
-fn surroundings(git_dir: &Path) -> Vec<(String, String)> {
+fn environment(git_dir: &Path) -> Vec<(String, String)> {
     let home = git_dir.to_string_lossy().into_owned();
     let pairs = [
         ("HOME", home.as_str()),

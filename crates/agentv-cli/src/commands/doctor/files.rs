@@ -2,8 +2,8 @@
 
 use super::finding::{Area, Finding, State};
 use crate::commands::schema;
-use crate::figures::count;
-use crate::settings::Surroundings;
+use crate::format::count;
+use crate::settings::Environment;
 use crate::setup_args::SchemaKind;
 use agentv_core::TargetName;
 use agentv_runtime::config::{Env, Note};
@@ -58,7 +58,7 @@ pub(super) struct Asked {
 /// Reads everything as a run would.
 pub(super) struct Files<'a> {
     pub loader: &'a Loader,
-    pub surroundings: &'a Surroundings,
+    pub environment: &'a Environment,
     pub given_targets: Option<&'a Path>,
 }
 
@@ -79,7 +79,7 @@ impl Files<'_> {
 
     fn suite(&self, path: &Path, asked: &mut Asked, findings: &mut Vec<Finding>) {
         let (suite, report) = self.loader.suite(path);
-        let shown = self.surroundings.shown(path);
+        let shown = self.environment.shown(path);
         let cases = suite.as_ref().map_or(0, |suite| suite.cases.total());
         let fine = count(cases, "case", "cases");
         findings.push(judged(&shown, &report, fine));
@@ -120,7 +120,7 @@ impl Files<'_> {
             let (file, report) = self.loader.targets(&path, env);
             let number = file.as_ref().map_or(0, |file| file.targets.len());
             let fine = count(number, "target", "targets");
-            findings.push(judged(&self.surroundings.shown(&path), &report, fine));
+            findings.push(judged(&self.environment.shown(&path), &report, fine));
             asked.targets.push(Targets {
                 file: file?,
                 used: BTreeSet::new(),
@@ -134,7 +134,7 @@ impl Files<'_> {
         let missing = targets.use_for(wanted);
         for name in missing {
             let names = targets.file.names().collect::<Vec<_>>().join(", ");
-            let message = format!("`{}` has no such target", self.surroundings.shown(&path));
+            let message = format!("`{}` has no such target", self.environment.shown(&path));
             let fix = format!("add it there, or name one of {names} in the eval file");
             let missing = Finding::good(Area::Targets, name.as_str(), message);
             findings.push(missing.bad(State::Problem, fix));
@@ -143,12 +143,12 @@ impl Files<'_> {
 
     /// The files that hold for the whole project.
     fn configuration(&self, findings: &mut Vec<Finding>) {
-        let mut bases = self.surroundings.bases().to_vec();
+        let mut bases = self.environment.bases().to_vec();
         bases.dedup();
         let paths = bases.into_iter().map(|dir| dir.join(".agentv/config.yaml"));
         for path in paths.filter(|path| path.is_file()) {
             let (_, report) = validate(&path, self.loader);
-            findings.push(judged(&self.surroundings.shown(&path), &report, "read".to_owned()));
+            findings.push(judged(&self.environment.shown(&path), &report, "read".to_owned()));
         }
     }
 
@@ -161,7 +161,7 @@ impl Files<'_> {
         ];
         for (kind, name) in kinds {
             let path = format!(".agentv/schema/{name}.schema.json");
-            let there = std::fs::read_to_string(self.surroundings.working_dir.join(&path));
+            let there = std::fs::read_to_string(self.environment.working_dir.join(&path));
             let Ok(text) = there else { continue };
             if text != schema::text(kind) {
                 let stale = Finding::good(Area::Files, &path, "is of another version of AgentV");

@@ -7,7 +7,7 @@ mod needs;
 pub(crate) use finding::{Area, Finding, State};
 
 use crate::args::ReportFormat;
-use crate::settings::{self, Surroundings};
+use crate::settings::{self, Environment};
 use crate::setup_args::DoctorArgs;
 use crate::terminal::{self, Screen, show_findings};
 use agentv_runtime::load::DiscoverError;
@@ -21,13 +21,13 @@ use std::sync::Arc;
 
 /// Who looks.
 struct Doctor<'a> {
-    surroundings: &'a Surroundings,
+    environment: &'a Environment,
     processes: Arc<Processes>,
     is_offline: bool,
 }
 
-pub(crate) fn run(args: &DoctorArgs, surroundings: &Surroundings) -> Exit {
-    let suites = match settings::files(&args.paths, surroundings) {
+pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Exit {
+    let suites = match settings::files(&args.paths, environment) {
         Ok((suites, _)) => suites,
         // That nothing is here yet is something to be told, not a mistake.
         Err(DiscoverError::NoSuites) => Vec::new(),
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DoctorArgs, surroundings: &Surroundings) -> Exit {
     let _ = process::become_subreaper();
     let processes = Processes::new(format!("doctor-{}", std::process::id()));
     let doctor =
-        Doctor { surroundings, processes: Arc::clone(&processes), is_offline: args.offline };
+        Doctor { environment, processes: Arc::clone(&processes), is_offline: args.offline };
     let findings = runtime.block_on(doctor.examine(&suites, args));
     processes.end_leftovers();
     show(&findings, args.format);
@@ -54,10 +54,10 @@ pub(crate) fn run(args: &DoctorArgs, surroundings: &Surroundings) -> Exit {
 impl Doctor<'_> {
     async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let loader = self.surroundings.loader(&self.processes);
+        let loader = self.environment.loader(&self.processes);
         let files = Files {
             loader: &loader,
-            surroundings: self.surroundings,
+            environment: self.environment,
             given_targets: args.targets.as_deref(),
         };
         let Asked { targets, programs } = files.look(suites, &mut findings);

@@ -5,11 +5,11 @@ use super::files::Targets;
 use super::finding::{Area, Finding, State};
 use agentv_core::{CallContext, TargetName};
 use agentv_runtime::config::Env;
-use agentv_runtime::folder::Runs;
 use agentv_runtime::http;
 use agentv_runtime::load::TargetSpec;
 use agentv_runtime::process::{Command, Gentle, Stdin, find};
 use agentv_runtime::providers::{Deps, Made, Need};
+use agentv_runtime::run_dir::Runs;
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ impl Doctor<'_> {
         let looks = targets.file.targets.iter().map(|spec| self.target(spec, targets));
         let mut findings: Vec<Finding> = join_all(looks).await.into_iter().flatten().collect();
         if telling == Telling::WithFile {
-            let file = self.surroundings.shown(&targets.file.path);
+            let file = self.environment.shown(&targets.file.path);
             for finding in &mut findings {
                 finding.subject = format!("{} in {file}", finding.subject);
             }
@@ -88,7 +88,7 @@ impl Doctor<'_> {
         Deps {
             target: name.clone(),
             eval_dir: targets.eval_dir.clone(),
-            working_dir: self.surroundings.working_dir.clone(),
+            working_dir: self.environment.working_dir.clone(),
             env: targets.env.clone(),
             processes: Arc::clone(&self.processes),
         }
@@ -151,7 +151,7 @@ impl Doctor<'_> {
     /// As agents are looked for: whole, else by the first word.
     fn find(&self, program: &str, eval_dir: &Path, env: &Env) -> Result<PathBuf, String> {
         let here = |program: &str| {
-            let started = find(program, &self.surroundings.working_dir, env);
+            let started = find(program, &self.environment.working_dir, env);
             started.or_else(|error| find(program, eval_dir, env).map_err(|_| error))
         };
         let first = program.split_whitespace().next().unwrap_or(program);
@@ -181,9 +181,9 @@ impl Doctor<'_> {
     pub(super) async fn judges(&self, programs: &BTreeSet<String>) -> Vec<Finding> {
         // A path is taken from the judge's own directory, which only the judge knows.
         let looks = programs.iter().filter(|program| !program.contains('/')).map(async |program| {
-            let env = &self.surroundings.env;
+            let env = &self.environment.env;
             let finding = |message| Finding::good(Area::Judges, program, message);
-            match find(program, &self.surroundings.working_dir, env) {
+            match find(program, &self.environment.working_dir, env) {
                 Ok(path) if INTERPRETERS.contains(&program.as_str()) => {
                     let version = self.version(&path, env).await;
                     finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
@@ -200,9 +200,9 @@ impl Doctor<'_> {
 
     /// Git is needed only for some things, so it is no problem without it.
     pub(super) async fn git(&self) -> Finding {
-        let env = &self.surroundings.env;
+        let env = &self.environment.env;
         let finding = |message| Finding::good(Area::Machine, "git", message);
-        match find("git", &self.surroundings.working_dir, env) {
+        match find("git", &self.environment.working_dir, env) {
             Ok(path) => {
                 let version = self.version(&path, env).await;
                 finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
@@ -216,13 +216,13 @@ impl Doctor<'_> {
 
     /// Where results and run folders go.
     pub(super) fn run_folder(&self) -> Finding {
-        let runs = Runs::of(&self.surroundings.working_dir);
+        let runs = Runs::of(&self.environment.working_dir);
         let there = runs.dir().ancestors().find(|dir| dir.exists()).unwrap_or(runs.dir());
         let finding = |message| Finding::good(Area::Machine, ".agentv/runs", message);
         match tempfile::tempfile_in(there) {
             Ok(_) => finding("can be written".to_owned()),
             Err(error) => {
-                let fix = format!("chmod u+rwx {}", self.surroundings.shown(there));
+                let fix = format!("chmod u+rwx {}", self.environment.shown(there));
                 finding(format!("cannot be written: {error}")).bad(State::Problem, fix)
             }
         }

@@ -1,16 +1,16 @@
 //! What the run may spend: refused before it begins, counted while it goes on, told when it is spent.
 
 use super::Refusal;
-use crate::figures::{amount, count as counted, money};
+use crate::format::{amount, count as counted, money};
 use crate::terminal;
-use agentv_runtime::run::{Outcome, Outputs, Plan, Resumed, Uncounted, uncounted};
-use agentv_runtime::target::{Overrun, Spending};
+use agentv_runtime::run::{Outcome, Outputs, Plan, Resumed, Unmetered, unmetered};
+use agentv_runtime::targets::{Overrun, Spending};
 use agentv_wire::RunSpend;
 use std::sync::Arc;
 
 /// Refuses a plan with calls that nobody could count.
 pub(super) fn afford(plan: &Plan) -> Result<(), Refusal> {
-    let found = uncounted(plan).map_err(|error| Refusal::incomplete(error.to_string()))?;
+    let found = unmetered(plan).map_err(|error| Refusal::incomplete(error.to_string()))?;
     let Some(first) = found.first() else { return Ok(()) };
     let (flag, what) = match first.overrun {
         Overrun::UnknownTokens { .. } => ("--max-tokens", "how many tokens"),
@@ -25,7 +25,7 @@ pub(super) fn afford(plan: &Plan) -> Result<(), Refusal> {
     ))
 }
 
-fn help(one: &Uncounted) -> String {
+fn help(one: &Unmetered) -> String {
     match (&one.overrun, one.kind) {
         (Overrun::UnknownCost { .. }, "openai" | "azure" | "anthropic" | "gemini") => {
             "state its price in the targets file, in dollars for a million tokens: `pricing: {input: 0.5, output: 1.5}`"

@@ -2,10 +2,10 @@
 
 use super::Refusal;
 use super::resume::Earlier;
-use crate::settings::{EvalSettings, Surroundings};
+use crate::settings::{Environment, EvalSettings};
 use crate::terminal;
-use agentv_runtime::folder::{self, FolderError, Journal, Link, Past, RunFolder, Runs};
 use agentv_runtime::run::{Ended, Outcome, Outputs, Plan, Resumed, Tally, resume};
+use agentv_runtime::run_dir::{self, FolderError, Journal, Link, Past, RunFolder, Runs};
 use agentv_runtime::writers::{ResultFile, WriterKind};
 use agentv_wire::{
     Ending, Exit, ResultRecord, RunFile, RunFileKind, RunInfo, RunTarget, RunTargetTotals,
@@ -58,30 +58,30 @@ pub(super) fn begin(
     (run_id, command): (&str, &[String]),
     plan: &Plan,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<Keeping, Refusal> {
     let book = if settings.keep.folder {
         let info = RunInfo {
             run: run_id.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             command: command.to_owned(),
-            working_dir: surroundings.working_dir.display().to_string(),
-            host: folder::host(),
-            git: folder::git_head(&surroundings.repo_root),
+            working_dir: environment.working_dir.display().to_string(),
+            host: run_dir::host(),
+            git: run_dir::git_head(&environment.repo_root),
             started: now(),
             out: settings.out.display().to_string(),
-            files: files(plan, settings, surroundings),
+            files: files(plan, settings, environment),
             targets: targets(plan),
-            choice: settings.told.clone(),
+            choice: settings.recorded_choice.clone(),
             cases: plan.total,
             ..RunInfo::default()
         };
-        open_book(info, surroundings)
+        open_book(info, environment)
     } else {
         None
     };
     let outputs = match &book {
-        Some(book) => kept_outputs(&book.folder, settings, surroundings),
+        Some(book) => kept_outputs(&book.folder, settings, environment),
         None => create(&settings.out)
             .map(|file| Outputs::only(ResultFile::new(settings.writer, file)))
             .map_err(|error| unwritable(&settings.out, &error)),
@@ -100,10 +100,10 @@ pub(super) fn go_on(
     earlier: Earlier,
     plan: &mut Plan,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<Keeping, Refusal> {
     let Earlier { folder, mut info } = earlier;
-    for file in files(plan, settings, surroundings) {
+    for file in files(plan, settings, environment) {
         let was = info.files.iter().find(|known| known.path == file.path);
         let changed = was.is_some_and(|was| was.sha256 != file.sha256);
         if file.kind == RunFileKind::Targets && changed {
@@ -116,7 +116,7 @@ pub(super) fn go_on(
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::incomplete(format!("run `{}` cannot be resumed: {error}", folder.id))
     };
-    let past = Past::read(&folder, &surroundings.working_dir).map_err(|error| failed(&error))?;
+    let past = Past::read(&folder, &environment.working_dir).map_err(|error| failed(&error))?;
     let mut resumed =
         resume(plan, past, &folder, settings.keep.retry_errors).map_err(|error| failed(&error))?;
     let tally = std::mem::take(&mut resumed.tally);
@@ -127,12 +127,12 @@ pub(super) fn go_on(
     info.cases = plan.total;
     info.out = settings.out.display().to_string();
     folder.tell(&info).map_err(|error| failed(&error))?;
-    let outputs = kept_outputs(&folder, settings, surroundings)?;
+    let outputs = kept_outputs(&folder, settings, environment)?;
     Ok(Keeping { outputs, tally, resumed: Some(resumed), book: Some(Book { folder, info }) })
 }
 
-fn open_book(info: RunInfo, surroundings: &Surroundings) -> Option<Book> {
-    let made = Runs::of(&surroundings.working_dir).create(&info.run).and_then(|folder| {
+fn open_book(info: RunInfo, environment: &Environment) -> Option<Book> {
+    let made = Runs::of(&environment.working_dir).create(&info.run).and_then(|folder| {
         let told = folder.tell(&info);
         told.map_err(|source| FolderError::Io { path: folder.files.dir.clone(), source })?;
         Ok(folder)
@@ -179,7 +179,7 @@ impl Book {
 fn kept_outputs(
     folder: &RunFolder,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<Outputs, Refusal> {
     let results = folder.files.results();
     let refuse = |path: &Path| {
@@ -188,7 +188,7 @@ fn kept_outputs(
     };
     let file =
         File::options().append(true).create(true).open(&results).map_err(refuse(&results))?;
-    let journal = Journal::open(&folder.files.journal(), &surroundings.working_dir);
+    let journal = Journal::open(&folder.files.journal(), &environment.working_dir);
     let journal = Arc::new(journal.map_err(refuse(&folder.files.journal()))?);
     let jsonl = WriterKind::find("jsonl").unwrap_or(settings.writer);
     let copy = output(&results, jsonl, settings).map_err(refuse(&settings.out))?;
@@ -206,7 +206,7 @@ fn output(
         std::fs::create_dir_all(dir)?;
     }
     let is_same_format = settings.writer.name == jsonl.name;
-    if is_same_format && folder::link(results, &settings.out)? == Link::Made {
+    if is_same_format && run_dir::link(results, &settings.out)? == Link::Made {
         return Ok(None);
     }
     let mut copy = ResultFile::new(settings.writer, create(&settings.out)?);
@@ -233,7 +233,7 @@ fn unwritable(path: &Path, error: &io::Error) -> Refusal {
 }
 
 /// The eval files and targets files of a run, each once. One that cannot be hashed (a pipe) has no hash.
-fn files(plan: &Plan, settings: &EvalSettings, surroundings: &Surroundings) -> Vec<RunFile> {
+fn files(plan: &Plan, settings: &EvalSettings, environment: &Environment) -> Vec<RunFile> {
     let lanes = plan.pools.iter().flat_map(|pool| &pool.lanes);
     let mut targets: Vec<PathBuf> =
         lanes.map(|lane| lane.target.judges.book.file.path.clone()).collect();
@@ -242,7 +242,7 @@ fn files(plan: &Plan, settings: &EvalSettings, surroundings: &Surroundings) -> V
     let evals = settings.files.iter().map(|path| (path, RunFileKind::Eval));
     let all = evals.chain(targets.iter().map(|path| (path, RunFileKind::Targets)));
     all.map(|(path, kind)| RunFile {
-        path: surroundings.shown(path),
+        path: environment.shown(path),
         kind,
         sha256: path.is_file().then(|| sha256(path, plan)).flatten().unwrap_or_default(),
     })
@@ -254,8 +254,8 @@ fn sha256(path: &Path, plan: &Plan) -> Option<String> {
     let mut suites = plan.pools.iter().flat_map(|pool| &pool.lanes).map(|lane| &lane.suite);
     let suite = suites.find(|suite| suite.suite.file == path);
     match suite.and_then(|suite| suite.cases.sha256()) {
-        Some(hash) => Some(folder::hex(&hash)),
-        None => folder::sha256(path).ok(),
+        Some(hash) => Some(run_dir::hex(&hash)),
+        None => run_dir::sha256(path).ok(),
     }
 }
 

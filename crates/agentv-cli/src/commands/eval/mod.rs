@@ -3,21 +3,21 @@
 mod budget;
 mod conclude;
 mod keep;
-mod memory;
 mod next;
 mod prepare;
 mod reports;
 mod resume;
+mod services;
 mod show;
 
 use super::grade::Source;
 use crate::args::EvalArgs;
-use crate::settings::{EvalSettings, SettingsError, Showing, Surroundings};
+use crate::settings::{Environment, EvalSettings, SettingsError, Showing};
 use crate::terminal::{self, Screen, Step};
-use agentv_runtime::folder::Runs;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
-use agentv_runtime::target::Spending;
+use agentv_runtime::run_dir::Runs;
+use agentv_runtime::targets::Spending;
 use agentv_wire::Exit;
 use keep::Keeping;
 use prepare::{Prepared, Selected, prepare};
@@ -31,7 +31,7 @@ use std::time::Instant;
 
 /// What is special about a run.
 #[derive(Debug, Default)]
-pub(crate) struct Occasion {
+pub(crate) struct Presentation {
     /// For a demo: what to do next. It is for people, so they get the summary for people even through a pipe.
     pub next: Option<Vec<Step>>,
 }
@@ -63,14 +63,14 @@ impl From<SettingsError> for Refusal {
 pub(crate) fn run(
     args: EvalArgs,
     words: &[OsString],
-    surroundings: &Surroundings,
-    occasion: &Occasion,
+    environment: &Environment,
+    presentation: &Presentation,
 ) -> Exit {
-    told(attempt(args, words, surroundings, occasion))
+    report_refusal(attempt(args, words, environment, presentation))
 }
 
 /// The exit code, once a refusal was said.
-pub(super) fn told(outcome: Result<Exit, Refusal>) -> Exit {
+pub(super) fn report_refusal(outcome: Result<Exit, Refusal>) -> Exit {
     outcome.unwrap_or_else(|Refusal { exit, message, help }| {
         terminal::complain(&message, help.as_deref());
         exit
@@ -80,20 +80,20 @@ pub(super) fn told(outcome: Result<Exit, Refusal>) -> Exit {
 fn attempt(
     args: EvalArgs,
     words: &[OsString],
-    surroundings: &Surroundings,
-    occasion: &Occasion,
+    environment: &Environment,
+    presentation: &Presentation,
 ) -> Result<Exit, Refusal> {
-    let runs = Runs::of(&surroundings.working_dir);
+    let runs = Runs::of(&environment.working_dir);
     let ordered = resume::order(args, words, &runs)?;
-    let mut settings = EvalSettings::resolve(ordered.args, surroundings)?;
+    let mut settings = EvalSettings::resolve(ordered.args, environment)?;
     let origin = match &ordered.resume {
         Some(wanted) => {
-            memory::leave_cassette(&mut settings);
-            Origin::Earlier(Box::new(resume::find(wanted, &mut settings, &runs, surroundings)?))
+            services::leave_cassette(&mut settings);
+            Origin::Earlier(Box::new(resume::find(wanted, &mut settings, &runs, environment)?))
         }
         None => Origin::Targets,
     };
-    conduct(origin, &ordered.command, &settings, surroundings, occasion)
+    conduct(origin, &ordered.command, &settings, environment, presentation)
 }
 
 /// Where the answers come from.
@@ -110,8 +110,8 @@ pub(super) fn conduct(
     origin: Origin,
     command: &[String],
     settings: &EvalSettings,
-    surroundings: &Surroundings,
-    occasion: &Occasion,
+    environment: &Environment,
+    presentation: &Presentation,
 ) -> Result<Exit, Refusal> {
     let run_id = match &origin {
         Origin::Earlier(earlier) => earlier.folder.id.clone(),
@@ -122,12 +122,12 @@ pub(super) fn conduct(
         // What the killed process has started may still be at work.
         processes.end_run();
     }
-    let memory = memory::open(settings, surroundings)?;
+    let services = services::open(settings, environment)?;
     let mut screen = show::screen(settings.showing);
     if let Some(found) = &settings.found {
-        terminal::found(found, surroundings, &mut screen);
+        terminal::found(found, environment, &mut screen);
     }
-    let prepared = prepare(settings, surroundings, (&processes, &memory), &mut screen)?;
+    let prepared = prepare(settings, environment, (&processes, &services), &mut screen)?;
     let Some(Prepared { mut plan, warnings, selected }) = prepared else {
         return Ok(Exit::Usage);
     };
@@ -137,22 +137,22 @@ pub(super) fn conduct(
     let keeping = match origin {
         Origin::Earlier(earlier) => {
             budget::afford(&plan)?;
-            keep::go_on(*earlier, &mut plan, settings, surroundings)?
+            keep::go_on(*earlier, &mut plan, settings, environment)?
         }
         Origin::Targets => {
             budget::afford(&plan)?;
-            keep::begin((&run_id, command), &plan, settings, surroundings)?
+            keep::begin((&run_id, command), &plan, settings, environment)?
         }
         Origin::Recorded(source) => {
-            let graded = source.claim(&mut plan, settings, surroundings, &mut screen)?;
+            let graded = source.claim(&mut plan, settings, environment, &mut screen)?;
             budget::afford(&plan)?;
-            let keeping = keep::begin((&run_id, command), &plan, settings, surroundings)?;
+            let keeping = keep::begin((&run_id, command), &plan, settings, environment)?;
             keeping.of_answers(graded)
         }
     };
     let Keeping { outputs, tally, resumed, book } = keeping;
-    budget::count(&memory.spending, resumed.as_ref(), &outputs);
-    announce(&plan, settings, surroundings, &mut screen);
+    budget::count(&services.spending, resumed.as_ref(), &outputs);
+    announce(&plan, settings, environment, &mut screen);
     if !selected.is_all {
         screen.line(format!("Selected: {} of {}", selected.cases, count(selected.of)));
     }
@@ -162,7 +162,7 @@ pub(super) fn conduct(
     screen.show();
     show::begin(&run_id, &plan, &tally, settings);
     let began = Instant::now();
-    let spending = Arc::clone(&memory.spending);
+    let spending = Arc::clone(&services.spending);
     let outcome = execute(plan, outputs, tally, settings, (processes, spending))
         .map_err(|error| Refusal::incomplete(format!("the run cannot be started: {error}")))?;
     let over = Over {
@@ -171,10 +171,10 @@ pub(super) fn conduct(
         warnings,
         run_id: &run_id,
         is_kept: book.is_some(),
-        occasion,
+        presentation,
     };
-    show::sum_up(&over, settings, surroundings, &mut screen);
-    let unwritten = memory::close(&memory, &outcome.ended, &mut screen);
+    show::sum_up(&over, settings, environment, &mut screen);
+    let unwritten = services::close(&services, &outcome.ended, &mut screen);
     screen.show();
     let again = book.as_ref().filter(|_| can_resume).map(|_| run_id.as_str());
     let exit = conclude::conclude(&outcome, settings, again);
@@ -183,8 +183,8 @@ pub(super) fn conduct(
     if let Some(book) = book {
         book.close(&outcome, exit);
     }
-    let exit = reports::write(results, settings, surroundings, &mut screen).max(exit);
-    show::end(&over, exit, settings, surroundings, &mut screen);
+    let exit = reports::write(results, settings, environment, &mut screen).max(exit);
+    show::end(&over, exit, settings, environment, &mut screen);
     Ok(exit)
 }
 
@@ -211,25 +211,20 @@ fn count(cases: usize) -> String {
 
 /// The flags that leave cases out.
 fn filters(settings: &EvalSettings) -> String {
-    let told = &settings.told;
+    let choice = &settings.recorded_choice;
     let flags = [
-        ("`--eval-id`", told.eval_id.is_some()),
-        ("`--filter`", !told.filter.is_empty()),
-        ("`--tag`", !told.tags.is_empty()),
-        ("`--changed-since`", told.changed_since.is_some()),
+        ("`--eval-id`", choice.eval_id.is_some()),
+        ("`--filter`", !choice.filter.is_empty()),
+        ("`--tag`", !choice.tags.is_empty()),
+        ("`--changed-since`", choice.changed_since.is_some()),
     ];
     let used: Vec<&str> = flags.iter().filter(|(_, used)| *used).map(|(flag, _)| *flag).collect();
     if used.is_empty() { "the files".to_owned() } else { used.join(", ") }
 }
 
-fn announce(
-    plan: &Plan,
-    settings: &EvalSettings,
-    surroundings: &Surroundings,
-    screen: &mut Screen,
-) {
+fn announce(plan: &Plan, settings: &EvalSettings, environment: &Environment, screen: &mut Screen) {
     let out = match settings.showing {
-        Showing::Live => surroundings.pointed(&settings.out),
+        Showing::Live => environment.pointed(&settings.out),
         _ => settings.out.display().to_string(),
     };
     screen.line(format!("Output path: {out}"));

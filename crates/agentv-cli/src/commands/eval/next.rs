@@ -1,9 +1,9 @@
 //! What may be wanted after a run, by what it came to.
 
-use crate::settings::{EvalSettings, Surroundings};
+use crate::settings::{Environment, EvalSettings};
 use crate::terminal::Step;
-use agentv_runtime::folder::Runs;
 use agentv_runtime::run::{Ended, Outcome};
+use agentv_runtime::run_dir::Runs;
 use agentv_wire::{RunFileKind, RunInfo};
 
 /// At most three commands, what is needed most first. `run` is `None` where nothing is kept of the run.
@@ -11,10 +11,10 @@ pub(super) fn next(
     outcome: &Outcome,
     run: Option<&str>,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Vec<Step> {
     let tally = &outcome.tally;
-    let results = surroundings.shown(&settings.out);
+    let results = environment.shown(&settings.out);
     let mut steps = Vec::new();
     let mut add = |command: String, purpose| steps.push(Step { command, purpose });
     // How a run that ended early goes on is said with the reason why it did.
@@ -31,7 +31,7 @@ pub(super) fn next(
         add(format!("agentv report{which} --html report.html"), "shows every case in a browser");
     }
     if let Some((run, before)) =
-        run.filter(|_| is_whole).and_then(|run| Some((run, before(run, settings, surroundings)?)))
+        run.filter(|_| is_whole).and_then(|run| Some((run, before(run, settings, environment)?)))
     {
         add(format!("agentv compare {before} {run}"), "tells what is better than the last time");
     }
@@ -40,15 +40,15 @@ pub(super) fn next(
 }
 
 /// The last complete run of the same files with the same choices.
-fn before(run: &str, settings: &EvalSettings, surroundings: &Surroundings) -> Option<String> {
-    let files: Vec<String> = settings.files.iter().map(|path| surroundings.shown(path)).collect();
+fn before(run: &str, settings: &EvalSettings, environment: &Environment) -> Option<String> {
+    let files: Vec<String> = settings.files.iter().map(|path| environment.shown(path)).collect();
     let is_alike = |info: &RunInfo| {
         let evals = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
         info.run != run
             && info.ended.is_some()
-            && info.choice == settings.told
+            && info.choice == settings.recorded_choice
             && evals.map(|file| &file.path).eq(&files)
     };
-    let runs = Runs::of(&surroundings.working_dir).list();
+    let runs = Runs::of(&environment.working_dir).list();
     runs.into_iter().find(is_alike).map(|info| info.run)
 }

@@ -1,7 +1,7 @@
 //! Files and flags → a plan, or all that is wrong with them.
 
-use super::{Refusal, memory};
-use crate::settings::{EvalSettings, Surroundings};
+use super::{Refusal, services};
+use crate::settings::{Environment, EvalSettings};
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::TargetName;
 use agentv_runtime::config::{Cost, Note, Notes};
@@ -9,7 +9,7 @@ use agentv_runtime::load::{ChangedError, LoadedSuite, Loader, Report, Selection,
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
 use agentv_runtime::run::{Plan, plan};
-use agentv_runtime::target::{LimitBook, Memory, TargetBook};
+use agentv_runtime::targets::{CallServices, LimitBook, TargetBook};
 use std::sync::Arc;
 
 /// A run that can begin.
@@ -34,12 +34,12 @@ pub(super) struct Selected {
 /// Loads everything and shows all that is wrong. `None` if that is too much to go on.
 pub(super) fn prepare(
     settings: &EvalSettings,
-    surroundings: &Surroundings,
-    (processes, memory): (&Arc<Processes>, &Memory),
+    environment: &Environment,
+    (processes, services): (&Arc<Processes>, &CallServices),
     screen: &mut Screen,
 ) -> Result<Option<Prepared>, Refusal> {
-    let selection = selection(settings, surroundings, processes)?;
-    let loader = Loader { selection: selection.clone(), ..surroundings.loader(processes) };
+    let selection = selection(settings, environment, processes)?;
+    let loader = Loader { selection: selection.clone(), ..environment.loader(processes) };
     let mut report = Report::default();
     let (mut suites, mut books) = (Vec::new(), Vec::new());
     let limits = LimitBook::new();
@@ -50,7 +50,7 @@ pub(super) fn prepare(
         if settings.run.verbose {
             announce_env(&suite, screen);
         }
-        let shared = (Arc::clone(&limits), memory::of_suite(memory, settings, &suite));
+        let shared = (Arc::clone(&limits), services::of_suite(services, settings, &suite));
         if let Some(book) = targets(&suite, &loader, settings, shared, &mut report) {
             suites.push(suite);
             books.push(book);
@@ -76,7 +76,7 @@ pub(super) fn prepare(
             true
         }
     });
-    show_notes(&report, &surroundings.working_dir);
+    show_notes(&report, &environment.working_dir);
     if stops(&report, settings) {
         let errors = report.errors().count() + report.dropped.errors;
         let warnings = report.warnings().count() + report.dropped.warnings;
@@ -94,7 +94,7 @@ pub(super) fn prepare(
 /// What the flags ask for, with Git's word on what changed.
 fn selection(
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     processes: &Arc<Processes>,
 ) -> Result<Selection, Refusal> {
     let mut selection = settings.selection.clone();
@@ -102,7 +102,7 @@ fn selection(
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime
             .map_err(|error| Refusal::incomplete(format!("Git cannot be asked: {error}")))?;
-        let changed = changed_since(revision, &surroundings.working_dir, processes);
+        let changed = changed_since(revision, &environment.working_dir, processes);
         let changed = runtime.block_on(changed).map_err(|error| {
             let help = match error {
                 ChangedError::NoRepository(_) => "run it inside of the repository",
@@ -134,7 +134,7 @@ fn targets(
     suite: &LoadedSuite,
     loader: &Loader,
     settings: &EvalSettings,
-    (limits, memory): (Arc<LimitBook>, Memory),
+    (limits, services): (Arc<LimitBook>, CallServices),
     report: &mut Report,
 ) -> Option<Arc<TargetBook>> {
     let path = match loader.find_targets(&suite.suite.dir, settings.targets_file.as_deref()) {
@@ -160,7 +160,7 @@ fn targets(
         env: suite.env.clone(),
         processes: Arc::clone(&loader.processes),
     };
-    Some(TargetBook::sharing(file?, deps, limits, memory))
+    Some(TargetBook::sharing(file?, deps, limits, services))
 }
 
 fn announce_env(suite: &LoadedSuite, screen: &mut Screen) {

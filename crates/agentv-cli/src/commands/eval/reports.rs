@@ -3,7 +3,7 @@
 use super::Refusal;
 use crate::commands::report;
 use crate::report::{Destination, Source};
-use crate::settings::{EvalSettings, GithubActions, Surroundings};
+use crate::settings::{Environment, EvalSettings, GithubActions};
 use crate::terminal::{self, Screen};
 use agentv_wire::Exit;
 use std::path::{Path, PathBuf};
@@ -33,15 +33,15 @@ pub(super) fn check(settings: &EvalSettings) -> Result<(), Refusal> {
 pub(super) fn write(
     results: PathBuf,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     screen: &mut Screen,
 ) -> Exit {
-    let is_asked = !settings.reports.is_empty() || GithubActions::around(surroundings).is_some();
+    let is_asked = !settings.reports.is_empty() || GithubActions::around(environment).is_some();
     if !is_asked || is_no_file(&results) {
         return Exit::Success;
     }
-    let source = Source::of_file(results, surroundings).with_evals(&settings.files);
-    match report::write(&source, &settings.reports, surroundings, screen) {
+    let source = Source::of_file(results, environment).with_evals(&settings.files);
+    match report::write(&source, &settings.reports, environment, screen) {
         Ok((exit, _)) => exit,
         Err(error) => {
             terminal::complain(&format!("no report could be made: {error}"), None);

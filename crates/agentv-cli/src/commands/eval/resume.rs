@@ -2,9 +2,9 @@
 
 use super::Refusal;
 use crate::args::{Args, Command, EvalArgs};
-use crate::later::Later;
-use crate::settings::{EvalSettings, Surroundings};
-use agentv_runtime::folder::{FolderError, RunFolder, Runs};
+use crate::deferred::Deferred;
+use crate::settings::{Environment, EvalSettings};
+use agentv_runtime::run_dir::{FolderError, RunFolder, Runs};
 use agentv_wire::{RunFileKind, RunInfo};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use std::ffi::OsString;
@@ -70,7 +70,7 @@ fn parse(words: &[OsString]) -> Option<EvalArgs> {
     let command = Args::command().mut_subcommand("eval", |eval| eval.args_override_self(true));
     let matches = command.try_get_matches_from(words).ok()?;
     match Args::from_arg_matches(&matches).ok()?.command {
-        Command::Eval(Later(args)) => Some(*args),
+        Command::Eval(Deferred(args)) => Some(*args),
         _ => None,
     }
 }
@@ -80,13 +80,13 @@ pub(super) fn find(
     wanted: &Wanted,
     settings: &mut EvalSettings,
     runs: &Runs,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<Earlier, Refusal> {
     let info = match wanted {
         Wanted::Named(run) => named(run, runs)?,
-        Wanted::Last => last(settings, runs, surroundings)?,
+        Wanted::Last => last(settings, runs, environment)?,
     };
-    if info.choice != settings.told {
+    if info.choice != settings.recorded_choice {
         return Err(Refusal::usage(
             format!("run `{}` was a run of other cases or targets", info.run),
             format!("use the same choices, or only `agentv eval --resume {}`", info.run),
@@ -118,13 +118,13 @@ fn asked_targets(info: &RunInfo) -> bool {
 fn last(
     settings: &EvalSettings,
     runs: &Runs,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<RunInfo, Refusal> {
-    let wanted: Vec<String> = settings.files.iter().map(|path| surroundings.shown(path)).collect();
+    let wanted: Vec<String> = settings.files.iter().map(|path| environment.shown(path)).collect();
     let is_same = |info: &RunInfo| {
         let files = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
         asked_targets(info)
-            && info.choice == settings.told
+            && info.choice == settings.recorded_choice
             && files.map(|file| &file.path).eq(&wanted)
     };
     runs.list().into_iter().find(is_same).ok_or_else(|| {

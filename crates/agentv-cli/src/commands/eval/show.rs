@@ -1,8 +1,8 @@
 //! How a run is shown, from its first line to its last.
 
 use super::next::next;
-use super::{Occasion, keep};
-use crate::settings::{EvalSettings, Showing, Surroundings};
+use super::{Presentation, keep};
+use crate::settings::{Environment, EvalSettings, Showing};
 use crate::terminal::{
     Ending, Events, Live, Paint, Progress, Quiet, Screen, last_lines, overview, show_event, steps,
     summary, trials,
@@ -58,24 +58,24 @@ pub(super) struct Over<'a> {
     pub run_id: &'a str,
     /// Whether there is a run folder.
     pub is_kept: bool,
-    pub occasion: &'a Occasion,
+    pub presentation: &'a Presentation,
 }
 
 /// What people are told at the end.
 pub(super) fn sum_up(
     over: &Over<'_>,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     screen: &mut Screen,
 ) {
     let tally = &over.outcome.tally;
     let results = format!("Results written to: {}", settings.out.display());
     match settings.showing {
-        Showing::Live | Showing::Lines if is_drawn(over, settings, surroundings) => {
+        Showing::Live | Showing::Lines if is_drawn(over, settings, environment) => {
             let ending = Ending {
                 tally,
                 took: over.took,
-                results: surroundings.pointed(&settings.out),
+                results: environment.pointed(&settings.out),
                 warnings: over.warnings,
             };
             overview(&ending, Paint::of_stdout(), screen);
@@ -104,10 +104,10 @@ pub(super) fn sum_up(
 }
 
 /// Whether the summary is for people. Others read its lines, which must stay as they are.
-fn is_drawn(over: &Over<'_>, settings: &EvalSettings, surroundings: &Surroundings) -> bool {
+fn is_drawn(over: &Over<'_>, settings: &EvalSettings, environment: &Environment) -> bool {
     settings.showing == Showing::Live
-        || over.occasion.next.is_some()
-        || surroundings.wants_colours()
+        || over.presentation.next.is_some()
+        || environment.wants_colours()
 }
 
 /// The very last: what people can do next, and what a program is told of the whole.
@@ -115,14 +115,14 @@ pub(super) fn end(
     over: &Over<'_>,
     exit: Exit,
     settings: &EvalSettings,
-    surroundings: &Surroundings,
+    environment: &Environment,
     screen: &mut Screen,
 ) {
     match settings.showing {
-        Showing::Live | Showing::Lines if is_drawn(over, settings, surroundings) => {
+        Showing::Live | Showing::Lines if is_drawn(over, settings, environment) => {
             let run = over.is_kept.then_some(over.run_id);
-            let next = (over.occasion.next.clone())
-                .unwrap_or_else(|| next(over.outcome, run, settings, surroundings));
+            let next = (over.presentation.next.clone())
+                .unwrap_or_else(|| next(over.outcome, run, settings, environment));
             steps(&next, Paint::of_stdout(), screen);
         }
         Showing::Json => {

@@ -3,8 +3,8 @@
 mod files;
 mod offers;
 
-use crate::figures::count;
-use crate::settings::Surroundings;
+use crate::format::count;
+use crate::settings::Environment;
 use crate::setup_args::InitArgs;
 use crate::terminal::{self, Asker, FileStep, NoAnswer, Screen};
 use agentv_runtime::load::{suites_below, targets_in};
@@ -42,10 +42,10 @@ enum Act {
     Keep(&'static str),
 }
 
-pub(crate) fn run(args: &InitArgs, surroundings: &Surroundings) -> Exit {
-    let dir = surroundings.working_dir.join(&args.dir);
+pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
+    let dir = environment.working_dir.join(&args.dir);
     let asker = if args.yes { None } else { Asker::new() };
-    let is_in_ci = surroundings.env.get("CI").is_some_and(|ci| !ci.is_empty() && ci != "false");
+    let is_in_ci = environment.env.get("CI").is_some_and(|ci| !ci.is_empty() && ci != "false");
     if !args.yes && (asker.is_none() || is_in_ci) {
         let help = "use `agentv init --yes`, which asks nothing";
         return terminal::fail(
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &InitArgs, surroundings: &Surroundings) -> Exit {
         let message = format!("`{}` is no directory", args.dir.display());
         return terminal::fail(&message, Some("name a directory, or none for this one"));
     }
-    let planned = plan(&dir, asker.as_ref(), surroundings);
+    let planned = plan(&dir, asker.as_ref(), environment);
     let (choice, writes) = match planned {
         Ok(planned) => planned,
         Err(NoAnswer::Interrupted) => {
@@ -89,9 +89,9 @@ pub(crate) fn run(args: &InitArgs, surroundings: &Surroundings) -> Exit {
 fn plan(
     dir: &Path,
     asker: Option<&Asker>,
-    surroundings: &Surroundings,
+    environment: &Environment,
 ) -> Result<(Choice, Vec<Write>), NoAnswer> {
-    let offers = offers(&surroundings.env, &surroundings.working_dir);
+    let offers = offers(&environment.env, &environment.working_dir);
     terminal::init_found(
         &offers.iter().map(|offer| (offer.starter.name, offer.why())).collect::<Vec<_>>(),
     );

@@ -4,7 +4,7 @@ use super::super::case_line::target_name;
 use super::super::counts::{Count, Counts};
 use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
 use super::super::text::{cut_end, cut_middle, one_line};
-use crate::figures;
+use crate::format;
 use agentv_core::EvalId;
 use agentv_core::event::{Consumption, Finished};
 use agentv_runtime::run::Tally;
@@ -112,8 +112,8 @@ impl Board {
     fn bar(&self, now: Instant, width: usize, paint: Paint) -> String {
         let done = self.done();
         let count = format!("{done}/{}", self.total);
-        let share = figures::share(done, self.total);
-        let left = self.left(now).map(|left| format!("{} left", figures::clock(left)));
+        let share = format::share(done, self.total);
+        let left = self.left(now).map(|left| format!("{} left", format::clock(left)));
         let tails = [
             left.map(|left| format!("{count}  {share}  {left}")),
             Some(format!("{count}  {share}")),
@@ -171,11 +171,11 @@ impl Board {
             add(text, *style);
         }
         if let Some(cost) = self.used.cost_usd {
-            add(&figures::money(cost), BOLD);
+            add(&format::money(cost), BOLD);
         }
-        add(&figures::clock(now.saturating_duration_since(self.began)), DIM);
+        add(&format::clock(now.saturating_duration_since(self.began)), DIM);
         if self.used.tokens() > 0.0 {
-            add(&format!("{} tokens", figures::amount(whole(self.used.tokens()))), DIM);
+            add(&format!("{} tokens", format::amount(whole(self.used.tokens()))), DIM);
         }
         line
     }
@@ -191,7 +191,7 @@ impl Board {
     }
 
     fn stopping(&self, width: usize, paint: Paint) -> String {
-        let cases = figures::count(self.running.len(), "case", "cases");
+        let cases = format::count(self.running.len(), "case", "cases");
         let text = format!("Stopping: {cases} under way. Ctrl-C again ends them now.");
         painted(paint, DOUBTFUL, &cut_end(&text, width))
     }
@@ -218,7 +218,7 @@ impl Board {
 
 impl Running {
     fn line(&self, now: Instant, width: usize, paint: Paint) -> String {
-        let time = figures::clock(now.saturating_duration_since(self.since));
+        let time = format::clock(now.saturating_duration_since(self.since));
         let time = format!("{time:>7}  ");
         let room = width.saturating_sub(time.width());
         let target = one_line(target_name(&self.label));

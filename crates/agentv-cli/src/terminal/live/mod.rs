@@ -26,7 +26,7 @@ const TOLD: usize = 20;
 /// Shows a bar, numbers and running cases below all that was printed before.
 #[derive(Debug)]
 pub(crate) struct Live {
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
     /// Draws. Ends with the display, which waits for it.
     thread: Option<JoinHandle<()>>,
     paint: Paint,
@@ -37,7 +37,7 @@ pub(crate) struct Live {
 /// What the run and the drawing thread share. A lock and not a message, since only the newest state is of interest; it is
 /// held for no longer than a few lines of text take.
 #[derive(Debug)]
-struct Desk {
+struct Shared {
     state: Mutex<State>,
     /// Rings when the display is over.
     over: Condvar,
@@ -65,15 +65,15 @@ impl Live {
     pub(crate) fn start(tally: &Tally, total: usize, verbose: bool) -> Self {
         let board = Board::new(tally, total, Instant::now());
         let state = State { board, above: Vec::new(), is_over: false };
-        let desk = Arc::new(Desk { state: Mutex::new(state), over: Condvar::new() });
+        let shared = Arc::new(Shared { state: Mutex::new(state), over: Condvar::new() });
         let paint = Paint::of_stdout();
-        let drawn = Arc::clone(&desk);
+        let drawn = Arc::clone(&shared);
         // Not a task: a terminal that takes nothing more, as after Ctrl-S, must not hold up the run. Without it the run
         // goes on unseen.
         let thread = thread::Builder::new().name("display".to_owned());
         let thread = thread.spawn(move || drawn.draw(paint)).ok();
-        desk.listen_to_panics();
-        Self { desk, thread, paint, verbose, told: 0 }
+        shared.listen_to_panics();
+        Self { shared, thread, paint, verbose, told: 0 }
     }
 
     /// A case that did not pass has a line that stays; one that did, only for those who want to know everything.
@@ -100,7 +100,7 @@ impl Reporter for Live {
             RunEvent::Log { level: LogLevel::Warning, text } => Some(Above::Warning(text.clone())),
             RunEvent::Started { .. } | RunEvent::Stopping => None,
         };
-        let mut state = self.desk.state();
+        let mut state = self.shared.state();
         state.above.extend(line);
         match event {
             RunEvent::Started { eval_id, target } => {
@@ -116,8 +116,8 @@ impl Reporter for Live {
 impl Drop for Live {
     /// Takes the frame off the screen, after the last lines that stay.
     fn drop(&mut self) {
-        self.desk.state().is_over = true;
-        self.desk.over.notify_one();
+        self.shared.state().is_over = true;
+        self.shared.over.notify_one();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -127,15 +127,15 @@ impl Drop for Live {
     }
 }
 
-impl Desk {
+impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A panic inside of a case becomes its record; what is said of it beside that must not tear the frame.
     fn listen_to_panics(self: &Arc<Self>) {
-        let desk = Arc::clone(self);
-        panic::set_hook(Box::new(move |panic| match desk.state.try_lock() {
+        let shared = Arc::clone(self);
+        panic::set_hook(Box::new(move |panic| match shared.state.try_lock() {
             Ok(mut state) if !state.is_over => state.above.push(Above::Panic(panic.to_string())),
             // Perhaps it is the display itself that failed.
             _ => drop(writeln!(io::stderr(), "{panic}")),

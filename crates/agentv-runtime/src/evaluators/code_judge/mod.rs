@@ -21,7 +21,7 @@ use super::script::Script;
 use super::{Build, FromConfig, payload};
 use crate::config::{Env, Fields, FromNode, Kind, Node};
 use crate::process::{Command, Gentle, Processes, Stdin};
-use agentv_core::evaluator::{LooksAt, Needs};
+use agentv_core::evaluator::{AnswerDetail, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
 use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
@@ -181,7 +181,7 @@ impl Evaluator for CodeJudge {
     fn needs(&self) -> Needs<'_> {
         let judge = self.config.target.is_some();
         let programs = self.config.script.program().into_iter().collect();
-        Needs { judge, programs, looks_at: LooksAt::Messages, ..Needs::default() }
+        Needs { judge, programs, detail: AnswerDetail::Messages, ..Needs::default() }
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
@@ -193,7 +193,7 @@ impl Evaluator for CodeJudge {
 
 /// What a script is given besides its input.
 #[derive(Debug, Default, Clone)]
-struct Surroundings {
+struct Environment {
     env: Vec<(String, String)>,
     /// Variables that it must not see.
     withheld: Vec<String>,
@@ -252,7 +252,7 @@ impl CodeJudge {
     ) -> Result<(Result<Verdict, Failure>, Option<Use>), EvaluatorError> {
         let withheld = self.withheld(targets);
         let Some(max_calls) = self.config.target else {
-            let given = Surroundings { env: Vec::new(), withheld };
+            let given = Environment { env: Vec::new(), withheld };
             return Ok((self.run(stdin, given, call).await, None));
         };
         let proxy = TargetProxy::start(max_calls, targets, call).await?;
@@ -261,7 +261,7 @@ impl CodeJudge {
             EvaluatorError::new(FailureKind::Provider, message)
         })?;
         let outcome = tokio::select! {
-            outcome = self.run(stdin, Surroundings { env, withheld }, call) => outcome,
+            outcome = self.run(stdin, Environment { env, withheld }, call) => outcome,
             () = proxy.serve() => Err(Failure::Cancelled),
         };
         let used = proxy.used();
@@ -284,10 +284,10 @@ impl CodeJudge {
     async fn run(
         &self,
         stdin: String,
-        given: Surroundings,
+        given: Environment,
         call: &CallContext,
     ) -> Result<Verdict, Failure> {
-        let Surroundings { env, withheld } = given;
+        let Environment { env, withheld } = given;
         let added = self.env.added().iter().filter(|(name, _)| !withheld.contains(name));
         let added = added.map(|(name, value)| (name.clone(), value.clone()));
         let command = Command {

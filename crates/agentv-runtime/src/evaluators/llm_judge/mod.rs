@@ -26,7 +26,7 @@ use super::ask::{Question, ask};
 use super::{Build, FromConfig, reply};
 use crate::config::{Env, Fields};
 use crate::process::Processes;
-use agentv_core::evaluator::{LooksAt, Needs};
+use agentv_core::evaluator::{AnswerDetail, Needs};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, NamedProvider, Verdict};
 use async_trait::async_trait;
 use config::Judges;
@@ -122,7 +122,7 @@ impl Evaluator for LlmJudge {
         if let Task::Grade(prompt) = &self.task {
             needs.programs.extend(prompt.program());
             if prompt.shows_messages() {
-                needs.looks_at = LooksAt::Messages;
+                needs.detail = AnswerDetail::Messages;
             }
         }
         needs

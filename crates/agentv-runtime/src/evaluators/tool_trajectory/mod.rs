@@ -14,7 +14,7 @@ pub use config::{ExpectedCall, Mode, ToolTrajectoryConfig};
 
 use super::{Build, FromConfig};
 use crate::config::Fields;
-use agentv_core::evaluator::{LooksAt, Needs};
+use agentv_core::evaluator::{AnswerDetail, Needs};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, Verdict};
 use async_trait::async_trait;
 use config::Rule;
@@ -37,7 +37,7 @@ impl FromConfig for ToolTrajectory {
 #[async_trait]
 impl Evaluator for ToolTrajectory {
     fn needs(&self) -> Needs<'_> {
-        Needs { looks_at: LooksAt::Trace, ..Needs::default() }
+        Needs { detail: AnswerDetail::Trace, ..Needs::default() }
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {

@@ -8,7 +8,7 @@ use super::{Deps, Edition, INSIDERS, VsCodeSettings};
 use crate::config::Env;
 use crate::deadline;
 use crate::process::{Command, Gentle, Output, Processes, RunError, Stdin, find, quote};
-use agentv_core::call::Line;
+use agentv_core::call::QueueTime;
 use agentv_core::{CallContext, ProviderError, Request, Response, TargetName};
 use agentv_wire::Object;
 use serde_json::json;
@@ -187,7 +187,7 @@ impl Editor {
             }
             if line.is_none() {
                 cx.log.verbose(|| format!("[{}] waits for a free subagent", self.target));
-                line = Some(InLine::enter(&cx.line));
+                line = Some(QueueTimer::enter(&cx.queue_time));
             }
             or_cancelled(sleep(LOOK), cx).await?;
         }
@@ -292,7 +292,7 @@ impl Window<'_> {
                 Ok(None) => {}
                 Err(error) => return Err(unusable(root, &error)),
             }
-            line.get_or_insert_with(|| InLine::enter(&cx.line));
+            line.get_or_insert_with(|| QueueTimer::enter(&cx.queue_time));
             or_cancelled(sleep(LOOK), cx).await?;
         }
     }
@@ -387,19 +387,19 @@ impl Window<'_> {
 }
 
 /// Keeps the time that is spent in line, however the wait ends.
-struct InLine<'a> {
-    line: &'a Line,
+struct QueueTimer<'a> {
+    line: &'a QueueTime,
     since: Instant,
 }
 
-impl<'a> InLine<'a> {
-    fn enter(line: &'a Line) -> Self {
+impl<'a> QueueTimer<'a> {
+    fn enter(line: &'a QueueTime) -> Self {
         line.enter();
         Self { line, since: Instant::now() }
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for QueueTimer<'_> {
     fn drop(&mut self) {
         self.line.leave(self.since.elapsed());
     }

@@ -25,11 +25,11 @@ use tokio::net::{TcpListener, TcpStream};
 /// A proxy that listens, for one run of one script.
 pub(super) struct TargetProxy<'a> {
     listener: TcpListener,
-    desk: Desk<'a>,
+    proxy: ProxyState<'a>,
 }
 
 /// What every request is answered from.
-struct Desk<'a> {
+struct ProxyState<'a> {
     /// 64 hexadecimal digits, new each time.
     token: String,
     /// Who is asked where a request names nobody.
@@ -59,7 +59,7 @@ impl<'a> TargetProxy<'a> {
         let listener = listener.map_err(|error| failed("cannot listen on 127.0.0.1", &error))?;
         Ok(Self {
             listener,
-            desk: Desk { token, judge, meter: Meter::new(max_calls), targets, call },
+            proxy: ProxyState { token, judge, meter: Meter::new(max_calls), targets, call },
         })
     }
 
@@ -67,7 +67,7 @@ impl<'a> TargetProxy<'a> {
     pub(super) fn env(&self) -> io::Result<Vec<(String, String)>> {
         let url = format!("http://{}", self.listener.local_addr()?);
         let urls = env::PROXY_URL.map(|name| (name.to_owned(), url.clone()));
-        let tokens = env::PROXY_TOKEN.map(|name| (name.to_owned(), self.desk.token.clone()));
+        let tokens = env::PROXY_TOKEN.map(|name| (name.to_owned(), self.proxy.token.clone()));
         Ok(urls.into_iter().chain(tokens).collect())
     }
 
@@ -87,14 +87,14 @@ impl<'a> TargetProxy<'a> {
     }
 
     async fn connection(&self, stream: TcpStream) {
-        let answer = service_fn(|request| routes::answer(request, &self.desk));
+        let answer = service_fn(|request| routes::answer(request, &self.proxy));
         // A client that goes away in the middle is its own business.
         let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
     }
 
     /// What the script made of it.
     pub(super) fn used(&self) -> Use {
-        self.desk.meter.used(self.desk.judge.name.as_str())
+        self.proxy.meter.used(self.proxy.judge.name.as_str())
     }
 }
 

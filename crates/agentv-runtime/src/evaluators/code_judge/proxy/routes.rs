@@ -1,6 +1,6 @@
 //! What the proxy answers to whom.
 
-use super::Desk;
+use super::ProxyState;
 use crate::deadline;
 use agentv_core::call::Role;
 use agentv_core::{Candidate, EvalId, NamedProvider, Request as Question};
@@ -40,12 +40,12 @@ impl Refusal {
 
 pub(super) async fn answer(
     request: Request<Incoming>,
-    desk: &Desk<'_>,
+    proxy: &ProxyState<'_>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     if request.method() == Method::OPTIONS {
         return Ok(reply(StatusCode::NO_CONTENT, String::new()));
     }
-    Ok(route(request, desk).await.unwrap_or_else(|Refusal { status, error }| {
+    Ok(route(request, proxy).await.unwrap_or_else(|Refusal { status, error }| {
         reply(status, number::to_string(&ProxyError { error }).unwrap_or_default())
     }))
 }
@@ -53,17 +53,17 @@ pub(super) async fn answer(
 /// The token comes first: whoever has none learns nothing, not even which paths exist.
 async fn route(
     request: Request<Incoming>,
-    desk: &Desk<'_>,
+    proxy: &ProxyState<'_>,
 ) -> Result<Response<Full<Bytes>>, Refusal> {
-    if !is_let_in(request.headers().get(AUTHORIZATION), &desk.token) {
+    if !is_let_in(request.headers().get(AUTHORIZATION), &proxy.token) {
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "Unauthorized"));
     }
     let path =
         request.uri().path_and_query().map(|path| path.as_str().to_owned()).unwrap_or_default();
     match (request.method(), path.as_str()) {
-        (&Method::GET, "/info") => json(&info(desk)),
-        (&Method::POST, "/invoke") => invoke(read(request).await, desk).await,
-        (&Method::POST, "/invokeBatch") => invoke_batch(read(request).await, desk).await,
+        (&Method::GET, "/info") => json(&info(proxy)),
+        (&Method::POST, "/invoke") => invoke(read(request).await, proxy).await,
+        (&Method::POST, "/invokeBatch") => invoke_batch(read(request).await, proxy).await,
         _ => Err(Refusal::new(StatusCode::NOT_FOUND, "Not found")),
     }
 }
@@ -74,14 +74,14 @@ fn is_let_in(header: Option<&HeaderValue>, token: &str) -> bool {
     given.is_some_and(|given| bool::from(given.ct_eq(token.as_bytes())))
 }
 
-fn info(desk: &Desk<'_>) -> ProxyInfo {
-    let own = desk.judge.name.as_str();
-    let others = desk.targets.names().into_iter().filter(|name| *name != own);
+fn info(proxy: &ProxyState<'_>) -> ProxyInfo {
+    let own = proxy.judge.name.as_str();
+    let others = proxy.targets.names().into_iter().filter(|name| *name != own);
     let available = std::iter::once(own).chain(others).map(str::to_owned).collect();
     ProxyInfo {
-        target_name: desk.judge.name.to_string(),
-        max_calls: desk.meter.max(),
-        call_count: desk.meter.made(),
+        target_name: proxy.judge.name.to_string(),
+        max_calls: proxy.meter.max(),
+        call_count: proxy.meter.made(),
         available_targets: available,
     }
 }
@@ -99,49 +99,49 @@ async fn read(request: Request<Incoming>) -> Result<Value, Refusal> {
 
 async fn invoke(
     body: Result<Value, Refusal>,
-    desk: &Desk<'_>,
+    proxy: &ProxyState<'_>,
 ) -> Result<Response<Full<Bytes>>, Refusal> {
     let over = || {
         Refusal::new(
             StatusCode::TOO_MANY_REQUESTS,
-            format!("Max calls exceeded (limit: {})", desk.meter.max()),
+            format!("Max calls exceeded (limit: {})", proxy.meter.max()),
         )
     };
-    if desk.meter.refuses(1) {
+    if proxy.meter.refuses(1) {
         return Err(over());
     }
-    let (target, request) = checked(body?, desk)?;
-    if !desk.meter.reserve() {
+    let (target, request) = checked(body?, proxy)?;
+    if !proxy.meter.reserve() {
         return Err(over());
     }
-    let answer = call(&target, request, desk).await;
+    let answer = call(&target, request, proxy).await;
     json(&answer.map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error))?)
 }
 
 /// All items at once, answers in order. An item that cannot be asked costs no call; its answer says why.
 async fn invoke_batch(
     body: Result<Value, Refusal>,
-    desk: &Desk<'_>,
+    proxy: &ProxyState<'_>,
 ) -> Result<Response<Full<Bytes>>, Refusal> {
     let body = body?;
     let Some(items) = body.get("requests").and_then(Value::as_array) else {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "`requests` must be an array"));
     };
-    let (made, max) = (desk.meter.made(), desk.meter.max());
-    if desk.meter.refuses(items.len() as u64) {
+    let (made, max) = (proxy.meter.made(), proxy.meter.max());
+    if proxy.meter.refuses(items.len() as u64) {
         let error = format!(
             "Batch would exceed max calls (current: {made}, batch: {}, limit: {max})",
             items.len()
         );
         return Err(Refusal::new(StatusCode::TOO_MANY_REQUESTS, error));
     }
-    desk.meter.is_batch();
+    proxy.meter.is_batch();
     let one = async |item: &Value| {
-        let (target, request) = checked(item.clone(), desk).map_err(|refusal| refusal.error)?;
-        if !desk.meter.reserve() {
+        let (target, request) = checked(item.clone(), proxy).map_err(|refusal| refusal.error)?;
+        if !proxy.meter.reserve() {
             return Err(format!("Max calls exceeded (limit: {max})"));
         }
-        call(&target, request, desk).await
+        call(&target, request, proxy).await
     };
     let answers = join_all(items.iter().map(one)).await;
     let responses = answers
@@ -158,7 +158,7 @@ async fn invoke_batch(
 }
 
 /// A request that can be asked, and who is asked.
-fn checked(body: Value, desk: &Desk<'_>) -> Result<(NamedProvider, InvokeRequest), Refusal> {
+fn checked(body: Value, proxy: &ProxyState<'_>) -> Result<(NamedProvider, InvokeRequest), Refusal> {
     let bad = |error: String| Refusal::new(StatusCode::BAD_REQUEST, error);
     let request: InvokeRequest = serde_json::from_value(body)
         .map_err(|error| bad(format!("Missing required field: {error}")))?;
@@ -166,14 +166,14 @@ fn checked(body: Value, desk: &Desk<'_>) -> Result<(NamedProvider, InvokeRequest
         return Err(bad("Missing required field: `question` must not be empty".to_owned()));
     }
     let target = match request.target.as_deref() {
-        None => desk.judge.clone(),
-        Some(name) if name == desk.judge.name.as_str() => desk.judge.clone(),
-        Some(name) if desk.targets.names().contains(&name) => {
-            let found = desk.targets.named(name);
+        None => proxy.judge.clone(),
+        Some(name) if name == proxy.judge.name.as_str() => proxy.judge.clone(),
+        Some(name) if proxy.targets.names().contains(&name) => {
+            let found = proxy.targets.named(name);
             found.map_err(|error| Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.message))?
         }
         Some(name) => {
-            let available = info(desk).available_targets.join(", ");
+            let available = info(proxy).available_targets.join(", ");
             return Err(bad(format!("Unknown target '{name}'. Available: {available}")));
         }
     };
@@ -183,7 +183,7 @@ fn checked(body: Value, desk: &Desk<'_>) -> Result<(NamedProvider, InvokeRequest
 async fn call(
     target: &NamedProvider,
     request: InvokeRequest,
-    desk: &Desk<'_>,
+    proxy: &ProxyState<'_>,
 ) -> Result<InvokeResponse, String> {
     let eval_id = EvalId::from(request.eval_case_id.unwrap_or_else(|| "proxy".to_owned()));
     let question = Question {
@@ -191,7 +191,7 @@ async fn call(
         attempt: request.attempt.unwrap_or(1),
         ..Question::plain(&eval_id, request.question)
     };
-    let cx = desk.call.asking(Role::Proxy, &target.name, &question);
+    let cx = proxy.call.asking(Role::Proxy, &target.name, &question);
     let started = Instant::now();
     let answering = async {
         target.provider.prepare(&cx).await?;
@@ -199,7 +199,8 @@ async fn call(
     };
     let response = deadline::within(cx.time_limit, answering, &cx, "the target").await;
     let said = Candidate::new(response.map_err(|error| error.message)?, started.elapsed(), &[]);
-    desk.meter
+    proxy
+        .meter
         .spend(&Usage { token_usage: said.metrics.token_usage, cost_usd: said.metrics.cost_usd });
     Ok(InvokeResponse {
         raw_text: (!said.answer.is_empty()).then_some(said.answer),

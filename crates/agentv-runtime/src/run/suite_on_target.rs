@@ -1,9 +1,9 @@
 //! A lane is one eval file on one target.
 
-use crate::folder::KeptAnswer;
 use crate::load::{LoadedSuite, Ordinals};
-use crate::results::RecordedAnswer;
-use crate::target::JudgeTargets;
+use crate::results_io::RecordedAnswer;
+use crate::run_dir::KeptAnswer;
+use crate::targets::JudgeTargets;
 use crate::workspace::Workshop;
 use agentv_core::event::Place;
 use agentv_core::{EvalCase, Provider, TargetName, Trial, Trials, WorkspaceSpec};
@@ -12,22 +12,22 @@ use std::sync::Arc;
 
 /// The cases of one eval file that one target answers.
 #[derive(Debug)]
-pub struct Lane {
+pub struct SuiteOnTarget {
     pub suite: Arc<LoadedSuite>,
-    pub target: LaneTarget,
-    pub takes: Takes,
+    pub target: PlannedTarget,
+    pub takes: CaseFilter,
     /// How many cases that is.
     pub cases: usize,
     /// How often each is asked.
     pub trials: Trials,
     /// The place of the file's first case among all cases of the run.
     pub first_position: usize,
-    pub past: LanePast,
+    pub past: PriorWork,
 }
 
 /// An answer that need not be asked for.
 #[derive(Debug)]
-pub enum Earlier {
+pub enum PriorAnswer {
     /// The run has it, but has not graded it.
     Kept(Box<KeptAnswer>),
     /// Another run has it, with what it led to.
@@ -36,7 +36,7 @@ pub enum Earlier {
 
 /// What an earlier run of the lane has left.
 #[derive(Debug, Default)]
-pub struct LanePast {
+pub struct PriorWork {
     /// By trial, the cases that have their record.
     done: BTreeMap<u32, Ordinals>,
     /// Answers that are not graded yet.
@@ -44,9 +44,9 @@ pub struct LanePast {
 }
 
 /// Answers by the ordinal of their case and the number of the trial.
-pub(super) type Answers = HashMap<(usize, u32), Earlier>;
+pub(super) type Answers = HashMap<(usize, u32), PriorAnswer>;
 
-impl Lane {
+impl SuiteOnTarget {
     /// Where the records of a case belong.
     pub(super) fn place(&self, case: &EvalCase) -> Place {
         Place {
@@ -62,7 +62,7 @@ impl Lane {
     }
 }
 
-impl LanePast {
+impl PriorWork {
     pub(super) fn set_done(&mut self, ordinal: usize, trial: Trial) {
         self.done.entry(trial.number()).or_default().insert(ordinal);
     }
@@ -80,7 +80,7 @@ impl LanePast {
 
 /// A target, ready to be asked.
 #[derive(Debug)]
-pub struct LaneTarget {
+pub struct PlannedTarget {
     /// As records show it.
     pub name: TargetName,
     /// As the display shows it: `<name> [provider=<kind>]`.
@@ -97,7 +97,7 @@ pub struct LaneTarget {
 
 /// Which cases of the file are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Takes {
+pub enum CaseFilter {
     /// All, whatever they ask for: the user named the target on the command line.
     All,
     /// Those that ask for no target or for this one.
@@ -106,7 +106,7 @@ pub enum Takes {
     Only(TargetName),
 }
 
-impl Takes {
+impl CaseFilter {
     /// Whether a case that insists on `wanted` belongs here.
     pub fn accepts(&self, wanted: Option<&TargetName>) -> bool {
         match self {

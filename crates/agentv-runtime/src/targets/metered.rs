@@ -1,6 +1,6 @@
 //! A provider whose calls are paid for out of the run's budget; itself a provider.
 
-use super::calls::InLine;
+use super::calls::QueueTimer;
 use super::limits::Estimate;
 use super::spending::{Amount, Bill, Overrun, Reservation, Spending};
 use crate::providers::{Billing, Tells};
@@ -78,7 +78,7 @@ impl Metered {
         if let Some(overrun) = self.unknowable() {
             return Err(refuse(self.spending.stop(overrun)));
         }
-        let _line = InLine::of(cx);
+        let _line = QueueTimer::of(cx);
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
@@ -121,7 +121,7 @@ impl Layer for Metered {
     /// One call, however many answers it brings.
     async fn ask_batch(
         &self,
-        door: &dyn BatchProvider,
+        batch: &dyn BatchProvider,
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
@@ -132,7 +132,7 @@ impl Layer for Metered {
             amount.tokens += one.tokens;
         }
         let reservation = self.reserve(amount, cx).await?;
-        let outcome = door.invoke_batch(requests, cx).await;
+        let outcome = batch.invoke_batch(requests, cx).await;
         let bills = match &outcome {
             Ok(responses) => {
                 responses.iter().map(|one| Bill::of(&one.reported)).collect::<Vec<_>>()

@@ -1,16 +1,16 @@
 //! Whether the calls of a plan can be counted in its budget, found out before the first of them.
 
-use super::lane::Lane;
 use super::plan::Plan;
+use super::suite_on_target::SuiteOnTarget;
 use crate::load::SourceError;
-use crate::target::{Judge, Overrun};
+use crate::targets::{Judge, Overrun};
 use agentv_core::{EvaluatorEntry, TargetName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A target that the run would call, though nobody could say what its calls use.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Uncounted {
+pub struct Unmetered {
     pub target: TargetName,
     /// The kind of its provider.
     pub kind: &'static str,
@@ -20,8 +20,8 @@ pub struct Uncounted {
 
 /// The targets and judges of a plan whose calls cannot be counted in the budget, each once. Whom a script asks by name is
 /// seen only when it does, and then stops the run.
-pub fn uncounted(plan: &Plan) -> Result<Vec<Uncounted>, SourceError> {
-    let mut found: Vec<Uncounted> = Vec::new();
+pub fn unmetered(plan: &Plan) -> Result<Vec<Unmetered>, SourceError> {
+    let mut found: Vec<Unmetered> = Vec::new();
     for lane in plan.pools.iter().flat_map(|pool| &pool.lanes) {
         let book = &lane.target.judges.book;
         if book.spending().budget().is_unlimited() {
@@ -31,7 +31,7 @@ pub fn uncounted(plan: &Plan) -> Result<Vec<Uncounted>, SourceError> {
             let Some(overrun) = book.unknowable(&target) else { continue };
             let kind = book.file.find(target.as_str()).and_then(|spec| spec.kind);
             let kind = kind.map_or("unknown", |kind| kind.info.kind);
-            let one = Uncounted { target, kind, overrun };
+            let one = Unmetered { target, kind, overrun };
             if !found.contains(&one) {
                 found.push(one);
             }
@@ -41,7 +41,7 @@ pub fn uncounted(plan: &Plan) -> Result<Vec<Uncounted>, SourceError> {
 }
 
 /// Whom a lane calls: its target, and whoever grades.
-fn called(lane: &Lane) -> Result<BTreeSet<TargetName>, SourceError> {
+fn called(lane: &SuiteOnTarget) -> Result<BTreeSet<TargetName>, SourceError> {
     let mut called = BTreeSet::new();
     let judge = match &lane.target.judges.judge {
         Judge::Named(name) => name,

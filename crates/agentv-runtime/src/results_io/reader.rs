@@ -1,7 +1,7 @@
 //! One record after the other, from JSONL or YAML.
 
-use crate::folder::LinePlace;
 use crate::load::yaml_value;
+use crate::run_dir::LinePlace;
 use crate::writers::WriterKind;
 use agentv_wire::number;
 use serde::de::DeserializeOwned;

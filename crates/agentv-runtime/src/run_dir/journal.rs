@@ -170,7 +170,7 @@ impl Journal {
 
     /// Adds to a record the line that says of which case it is, to be appended to the journal before the record is written.
     pub fn recorded(&self, work: Work<'_>, record: &mut Vec<u8>) -> io::Result<()> {
-        let sum = Sum::of(record).to_string().into();
+        let sum = LineHash::of(record).to_string().into();
         let entry: Entry<'_> = Entry::Recorded(Recorded { case: Case::new(work, &self.root), sum });
         line(&entry, record)
     }
@@ -272,9 +272,9 @@ pub(super) fn whole_lines(file: &mut File) -> io::Result<u64> {
 
 /// What tells a record from all others: its bytes in short. It stands in files, so it may never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Sum(u64);
+pub struct LineHash(u64);
 
-impl Sum {
+impl LineHash {
     /// Of a whole line. Eight bytes at a time, as every record goes through here.
     pub fn of(bytes: &[u8]) -> Self {
         let mut state = bytes.len() as u64 ^ 0x9e37_79b9_7f4a_7c15;
@@ -294,7 +294,7 @@ impl Sum {
     }
 }
 
-impl std::fmt::Display for Sum {
+impl std::fmt::Display for LineHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&hex(&self.0.to_be_bytes()))
     }
@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn sums_do_not_change_from_version_to_version() {
-        assert_eq!(Sum::of(b"").to_string(), "17fb89ee9dcab42a");
-        assert_eq!(Sum::of(b"a record\n").to_string(), "0dbb92ed73deed52");
-        assert_ne!(Sum::of(b"a record\n"), Sum::of(b"a recorD\n"));
-        assert_ne!(Sum::of(b"\0"), Sum::of(b"\0\0"));
+        assert_eq!(LineHash::of(b"").to_string(), "17fb89ee9dcab42a");
+        assert_eq!(LineHash::of(b"a record\n").to_string(), "0dbb92ed73deed52");
+        assert_ne!(LineHash::of(b"a record\n"), LineHash::of(b"a recorD\n"));
+        assert_ne!(LineHash::of(b"\0"), LineHash::of(b"\0\0"));
     }
 
     #[test]

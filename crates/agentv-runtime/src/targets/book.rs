@@ -2,7 +2,7 @@
 
 use super::metered::{self, Metered};
 use super::{LimitBook, Overrun, Spending, Target};
-use crate::cache::{CacheChoice, Cached, Settled, Store};
+use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
 use crate::cassette::{Recording, Replaying, Tape};
 use crate::load::{TargetSpec, TargetsFile};
 use crate::providers::{CallPolicy, Deps};
@@ -21,12 +21,12 @@ pub struct TargetBook {
     built: Mutex<HashMap<TargetName, Arc<dyn Provider>>>,
     /// Shared with the other eval files of the run.
     limits: Arc<LimitBook>,
-    memory: Memory,
+    services: CallServices,
 }
 
 /// What is remembered of the calls.
 #[derive(Debug, Clone, Default)]
-pub struct Memory {
+pub struct CallServices {
     /// Which answers are kept from run to run.
     pub cache: CacheChoice,
     /// Where; nowhere, nothing is kept.
@@ -49,7 +49,7 @@ pub enum TargetError {
 impl TargetBook {
     /// A book of its own.
     pub fn new(file: TargetsFile, deps: Deps) -> Arc<Self> {
-        Self::sharing(file, deps, LimitBook::new(), Memory::default())
+        Self::sharing(file, deps, LimitBook::new(), CallServices::default())
     }
 
     /// One of several books of a run, which call the same accounts.
@@ -57,9 +57,9 @@ impl TargetBook {
         file: TargetsFile,
         deps: Deps,
         limits: Arc<LimitBook>,
-        memory: Memory,
+        services: CallServices,
     ) -> Arc<Self> {
-        Arc::new(Self { file, deps, built: Mutex::default(), limits, memory })
+        Arc::new(Self { file, deps, built: Mutex::default(), limits, services })
     }
 
     /// What every provider is given, but for its name.
@@ -80,17 +80,17 @@ impl TargetBook {
 
     /// Why the calls of a target cannot be counted in the run's budget, if that is known before they are made.
     pub fn unknowable(&self, name: &TargetName) -> Option<Overrun> {
-        if matches!(self.memory.tape, Tape::Replaying(_)) {
+        if matches!(self.services.tape, Tape::Replaying(_)) {
             return None;
         }
         let maker = self.file.find(name.as_str())?.maker.as_ref()?;
         let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
-        metered::unknowable(name, &made.billing, &self.memory.spending)
+        metered::unknowable(name, &made.billing, &self.services.spending)
     }
 
     /// What all calls of the run cost, and how much they may.
     pub fn spending(&self) -> &Arc<Spending> {
-        &self.memory.spending
+        &self.services.spending
     }
 
     fn spec(&self, name: &TargetName) -> Result<&TargetSpec, TargetError> {
@@ -102,7 +102,7 @@ impl TargetBook {
 
     fn build(&self, name: &TargetName) -> Result<Arc<dyn Provider>, TargetError> {
         let spec = self.spec(name)?;
-        if let (Tape::Replaying(player), Some(kind)) = (&self.memory.tape, spec.kind) {
+        if let (Tape::Replaying(player), Some(kind)) = (&self.services.tape, spec.kind) {
             return Ok(Arc::new(Replaying::new(name.clone(), kind.info, Arc::clone(player))));
         }
         let Some(maker) = &spec.maker else {
@@ -118,8 +118,8 @@ impl TargetBook {
         let bill = (made.billing, made.policy.max_output_tokens);
         let target = Target::around(name, made, limits);
         let provider =
-            self.cached(spec, Metered::around(name, target, bill, &self.memory.spending));
-        Ok(match &self.memory.tape {
+            self.cached(spec, Metered::around(name, target, bill, &self.services.spending));
+        Ok(match &self.services.tape {
             Tape::Recording(recorder) => {
                 Arc::new(Recording::new(name.clone(), provider, Arc::clone(recorder)))
             }
@@ -129,14 +129,14 @@ impl TargetBook {
 
     /// Around the retries and limits: what is known needs neither.
     fn cached(&self, spec: &TargetSpec, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
-        let Some((kind, store)) = spec.kind.zip(self.memory.store.as_ref()) else {
+        let Some((kind, store)) = spec.kind.zip(self.services.store.as_ref()) else {
             return provider;
         };
-        if !self.memory.cache.covers(spec.cache, kind.is_cached) {
+        if !self.services.cache.covers(spec.cache, kind.is_cached) {
             return provider;
         }
         let place = (!kind.is_cached).then(|| self.deps.eval_dir.clone());
-        let settled = Settled { kind: kind.info.kind, settings: spec.settings, place };
+        let settled = TargetFingerprint { kind: kind.info.kind, settings: spec.settings, place };
         Arc::new(Cached::new(provider, settled, Arc::clone(store)))
     }
 }

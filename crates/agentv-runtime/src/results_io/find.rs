@@ -1,7 +1,7 @@
 //! Where the results of a run are, however it was named.
 
 use super::ResultsError;
-use crate::folder::{RESULTS, Runs};
+use crate::run_dir::{RESULTS, Runs};
 use std::path::{Path, PathBuf};
 
 /// What the results are called in a run's folder.

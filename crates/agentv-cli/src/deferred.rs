@@ -5,9 +5,9 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// The options of a command.
 #[derive(Debug)]
-pub(crate) struct Later<T>(pub Box<T>);
+pub(crate) struct Deferred<T>(pub Box<T>);
 
-impl<T: Args> Args for Later<T> {
+impl<T: Args> Args for Deferred<T> {
     fn augment_args(command: Command) -> Command {
         command.defer(|command| described_as_before(command, T::augment_args))
     }
@@ -23,7 +23,7 @@ fn described_as_before(command: Command, augment: fn(Command) -> Command) -> Com
     augment(command).about(about).long_about(None)
 }
 
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
+impl<T: FromArgMatches> FromArgMatches for Deferred<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         Box::from_arg_matches(matches).map(Self)
     }

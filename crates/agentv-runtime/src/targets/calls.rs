@@ -4,7 +4,7 @@
 use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
-use agentv_core::call::Line;
+use agentv_core::call::QueueTime;
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -45,7 +45,7 @@ impl Target {
         let estimate = Estimate::of(request, self.policy.max_output_tokens);
         let waits = |wait| self.say(cx, request, || format!("waits {wait:.1?} for its rate limit"));
         let pass = {
-            let _line = InLine::of(cx);
+            let _line = QueueTimer::of(cx);
             self.limits.enter(estimate, &cx.cancel, waits).await?
         };
         let started = Instant::now();
@@ -116,19 +116,19 @@ impl Layer for Target {
 }
 
 /// Keeps the time in line, however it ends.
-pub(super) struct InLine<'a> {
-    line: &'a Line,
+pub(super) struct QueueTimer<'a> {
+    line: &'a QueueTime,
     since: Instant,
 }
 
-impl<'a> InLine<'a> {
+impl<'a> QueueTimer<'a> {
     pub(super) fn of(cx: &'a CallContext) -> Self {
-        cx.line.enter();
-        Self { line: &cx.line, since: Instant::now() }
+        cx.queue_time.enter();
+        Self { line: &cx.queue_time, since: Instant::now() }
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for QueueTimer<'_> {
     fn drop(&mut self) {
         self.line.leave(self.since.elapsed());
     }

@@ -1,16 +1,16 @@
 //! What a case asks, in short: not who grades it, nor what is expected.
 
-use super::journal::Sum;
+use super::journal::LineHash;
 use agentv_core::EvalCase;
 use agentv_core::suite::{Content, InputMessage, PartRef};
 
 /// Tells questions apart: words, speakers, and the names and contents of files. It stands in files, so it may never change.
-pub fn asked(case: &EvalCase) -> Sum {
+pub fn asked(case: &EvalCase) -> LineHash {
     let mut bytes = Vec::with_capacity(256);
     for message in &case.input {
         add_message(message, &mut bytes);
     }
-    Sum::of(&bytes)
+    LineHash::of(&bytes)
 }
 
 fn add_message(message: &InputMessage, bytes: &mut Vec<u8>) {

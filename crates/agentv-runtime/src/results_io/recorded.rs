@@ -1,8 +1,8 @@
 //! The answers of an earlier run, to be graded again. Only where they are is kept in memory.
 
 use super::{Reader, ResultsError};
-use crate::folder::{Index, LinePlace, PastAnswer, RunFiles, Slot, asked};
-use agentv_core::evaluator::LooksAt;
+use crate::run_dir::{Index, LinePlace, PastAnswer, RunFiles, Slot, asked};
+use agentv_core::evaluator::AnswerDetail;
 use agentv_core::provider::Reported;
 use agentv_core::{
     Candidate, EvalCase, EvalId, ProviderError, ProviderInfo, Response, TargetName, Trial, Trials,
@@ -86,12 +86,12 @@ pub struct Recalled {
     pub wall: Duration,
     /// Which attempt brought it.
     pub attempt: u32,
-    pub left: Left,
+    pub extras: RecordedExtras,
 }
 
 /// What is known of an answer besides itself.
 #[derive(Debug, Default)]
-pub struct Left {
+pub struct RecordedExtras {
     /// What the agent changed, as far as the record shows it.
     pub file_changes: Option<FileChanges>,
     /// Its workspace, if that is still there.
@@ -99,13 +99,13 @@ pub struct Left {
     /// What a record says of messages that are not there.
     told: Option<(TraceSummary, ExecutionMetrics)>,
     /// How closely it can be looked at.
-    pub sight: LooksAt,
+    pub detail: AnswerDetail,
 }
 
-impl Left {
+impl RecordedExtras {
     /// Whether all that the target said is there.
     pub fn is_whole(&self) -> bool {
-        self.sight == LooksAt::Trace
+        self.detail == AnswerDetail::Trace
     }
 
     /// The answer with the numbers that it had when it was given.
@@ -299,11 +299,11 @@ impl Place {
 
 impl RecordedAnswer {
     /// How closely it can be looked at: a record has no messages, and cannot tell whether a trace was empty or unknown.
-    pub fn sight(&self) -> LooksAt {
+    pub fn detail(&self) -> AnswerDetail {
         match &self.entry {
-            Entry { answer: Some(_), .. } => LooksAt::Trace,
-            Entry { has_tools: true, .. } => LooksAt::Answer,
-            Entry { .. } => LooksAt::Messages,
+            Entry { answer: Some(_), .. } => AnswerDetail::Trace,
+            Entry { has_tools: true, .. } => AnswerDetail::Answer,
+            Entry { .. } => AnswerDetail::Messages,
         }
     }
 
@@ -316,20 +316,20 @@ impl RecordedAnswer {
         let Entry { record, answer, .. } = &self.entry;
         let record = record.as_ref().map(|place| place.read(&self.files.results)).transpose()?;
         if let Some(error) = record.as_ref().and_then(failure) {
-            let left = Left {
+            let extras = RecordedExtras {
                 file_changes: record.and_then(|record| record.file_changes),
-                ..Left::default()
+                ..RecordedExtras::default()
             };
-            return Ok(Recalled { outcome: Err(error), wall: Duration::ZERO, attempt: 0, left });
+            return Ok(Recalled { outcome: Err(error), wall: Duration::ZERO, attempt: 0, extras });
         }
         let kept = match (answer, &self.files.journal) {
             (Some(answer), Some(journal)) => answer.read(journal)?,
             _ => None,
         };
-        let mut left = Left { sight: self.sight(), ..Left::default() };
+        let mut extras = RecordedExtras { detail: self.detail(), ..RecordedExtras::default() };
         if let Some(record) = &record {
-            left.file_changes.clone_from(&record.file_changes);
-            left.workspace =
+            extras.file_changes.clone_from(&record.file_changes);
+            extras.workspace =
                 record.workspace.as_ref().map(PathBuf::from).filter(|dir| dir.is_dir());
         }
         match (kept, record) {
@@ -337,10 +337,10 @@ impl RecordedAnswer {
                 outcome: Ok(kept.response),
                 wall: kept.wall,
                 attempt: kept.attempt,
-                left,
+                extras,
             }),
             (None, Some(record)) => {
-                left.told = record
+                extras.told = record
                     .trace_summary
                     .clone()
                     .map(|summary| (summary, record.execution_metrics.clone()));
@@ -348,7 +348,7 @@ impl RecordedAnswer {
                     outcome: Ok(response(record)),
                     wall: Duration::ZERO,
                     attempt: 0,
-                    left,
+                    extras,
                 })
             }
             (None, None) => Err(io::Error::other("it is not in the journal any more")),

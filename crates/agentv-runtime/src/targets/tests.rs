@@ -210,7 +210,7 @@ async fn standing_in_line_is_not_the_targets_time() {
     let limit = Some(Duration::from_secs(2));
     let response = crate::deadline::within(limit, answering, &cx, "it").await.unwrap();
     assert_eq!(response.reported.duration_ms, Some(1000.0));
-    assert!(cx.line.waited() > Duration::from_secs(50));
+    assert!(cx.queue_time.waited() > Duration::from_secs(50));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! What a journal knows, by record and by case. Answers stay in the file until somebody wants them.
 
-use super::journal::{Answered, Case, Entry, KeptAnswer, Sum};
+use super::journal::{Answered, Case, Entry, KeptAnswer, LineHash};
 use super::lines::{LinePlace, lines};
 use agentv_core::Response;
 use agentv_wire::RunSpend;
@@ -24,7 +24,7 @@ pub struct Index {
 #[derive(Debug, Clone)]
 pub struct Known {
     pub slot: Slot,
-    pub version: Version,
+    pub version: CaseRevision,
 }
 
 /// A case by what it is called, wherever in the file it stands now.
@@ -39,7 +39,7 @@ pub struct Slot {
 
 /// What a case was at the time, and where.
 #[derive(Debug, Clone)]
-pub struct Version {
+pub struct CaseRevision {
     pub fingerprint: String,
     /// The place in the file, from 0.
     pub ordinal: usize,
@@ -50,7 +50,7 @@ pub struct Version {
 /// Where in a journal an answer is.
 #[derive(Debug, Clone)]
 pub struct PastAnswer {
-    pub version: Version,
+    pub version: CaseRevision,
     /// Whether it was worked out in a directory that is gone.
     pub workspace: bool,
     place: LinePlace,
@@ -66,8 +66,8 @@ impl Case<'_> {
         }
     }
 
-    fn version(&self) -> Version {
-        Version {
+    fn version(&self) -> CaseRevision {
+        CaseRevision {
             fingerprint: self.fingerprint.clone().into_owned(),
             ordinal: self.ordinal,
             asked: self.asked.clone().map(Cow::into_owned),
@@ -101,7 +101,7 @@ impl Index {
 
     /// The case of a record, by its whole line in the results.
     pub fn case_of(&self, line: &[u8]) -> Option<&Known> {
-        self.recorded.get(&Sum::of(line).to_string())
+        self.recorded.get(&LineHash::of(line).to_string())
     }
 
     /// What the target answered, if it was kept; of several attempts the last.
@@ -110,7 +110,7 @@ impl Index {
     }
 }
 
-impl Version {
+impl CaseRevision {
     fn is_same_as(&self, other: &Self) -> bool {
         (self.ordinal, &self.fingerprint) == (other.ordinal, &other.fingerprint)
     }
@@ -139,7 +139,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let journal = dir.path().join("journal");
         let case = r#"{"file":"a.yaml","eval_id":"x","ordinal":3,"target":"t","fingerprint":"f"}"#;
-        let sum = Sum::of(b"{}\n");
+        let sum = LineHash::of(b"{}\n");
         let answer = |text: &str| {
             format!(
                 r#"{{"answered":{{"case":{case},"attempt":0,"wall_ms":1,"response":{{"text":"{text}"}}}}}}"#

@@ -10,7 +10,7 @@ mod spending;
 #[cfg(test)]
 mod tests;
 
-pub use book::{Judge, JudgeTargets, Memory, TargetBook, TargetError};
+pub use book::{CallServices, Judge, JudgeTargets, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;
 pub use spending::{Budget, Overrun, Spending};
