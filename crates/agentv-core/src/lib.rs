@@ -31,13 +31,14 @@ pub mod record;
 pub mod compare;
 pub mod stats;
 
+pub use agentv_wire::WorkId;
 pub use call::{CallContext, Log, LogLevel};
 pub use candidate::Candidate;
 pub use evaluator::{
     EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, NamedProvider, Targets, Verdict,
 };
 pub use event::RunEvent;
-pub use id::{EvalId, EvaluatorName, TargetName};
+pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use layer::Layer;
 pub use provider::{
     BatchProvider, PromptMode, Provider, ProviderError, ProviderInfo, Request, Response,

@@ -19,6 +19,7 @@ pub mod comparison;
 pub mod env;
 pub mod exit;
 pub mod file_changes;
+pub mod id;
 pub mod message;
 pub mod metrics;
 pub mod number;
@@ -28,11 +29,13 @@ pub mod result;
 pub mod run;
 pub mod target_proxy;
 pub mod trace;
+pub mod work;
 
 pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
 pub use comparison::{Comparison, ComparisonVerdict, Comparisons};
 pub use exit::Exit;
 pub use file_changes::{FileChange, FileChanges, FileStatus};
+pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use progress::ProgressEvent;
@@ -49,6 +52,7 @@ pub use run::{
     RunSpend, RunTarget, RunTargetTotals, RunTotals, Spent, TrialTotals,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
+pub use work::WorkId;
 
 /// A JSON object that belongs to somebody else: kept as it came, key order included.
 pub type Object = serde_json::Map<String, serde_json::Value>;
