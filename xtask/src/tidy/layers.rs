@@ -320,9 +320,9 @@ mod tests {
 
     #[test]
     fn registries_are_known_without_their_plug_ins() {
-        check("load/check.rs", "use crate::providers::ProviderKind;", &[]);
+        check("load/suite/case.rs", "use crate::providers::ProviderKind;", &[]);
         let expected = ["`load` may know the registry `providers`, but not `providers::mock`"];
-        check("load/check.rs", "use crate::providers::mock::Mock;", &expected);
+        check("load/suite/case.rs", "use crate::providers::mock::Mock;", &expected);
         let expected = ["`evaluators` may know the registry `providers`, but not `providers::cli`"];
         check("evaluators/cost/mod.rs", "use crate::providers::cli::Cli;", &expected);
     }

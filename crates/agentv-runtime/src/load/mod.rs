@@ -8,55 +8,28 @@
 //! Nothing unchecked leaves this module. A check goes on after an error, so that one look shows everything; each note also
 //! says what it costs: nothing, an evaluator, a case, or the command.
 
-mod case;
-mod changed;
-mod check;
-mod csv;
-mod defaults;
+mod dataset;
 mod discover;
-mod dotenv;
-mod evaluators;
-mod files;
-mod format;
-mod glob;
-mod guidelines;
-mod header;
-mod json;
-mod jsonl;
-mod messages;
-mod ordinals;
-mod places;
-mod raw_suite;
-mod rubrics;
-mod scope;
-mod selection;
-mod settings;
-mod source;
-mod split;
-mod stream;
+mod select;
 mod suite;
-mod suites;
+mod syntax;
 mod targets;
-mod v2_notes;
-mod validate;
-mod workspace;
-mod yaml;
 
-pub use changed::{ChangedError, changed_since};
-pub use discover::{DiscoverError, eval_files, repo_root, targets_in};
-pub use format::{Format, has_cases, is_eval_file};
-pub use glob::{BadGlob, Glob};
-pub use header::reads_as_var;
-pub use ordinals::Ordinals;
-pub use places::case_lines;
-pub use raw_suite::{CSV_KEYS, CsvShape, Written, written};
-pub use rubrics::{NewRubric, Unrated, unrated, with_rubrics};
-pub use selection::{BadShard, IdFilter, Sample, Selection, Shard};
-pub use source::{CaseSource, Cases, Pulled, SourceError};
-pub use suite::LoadedSuite;
-pub use suites::{FoundSuites, suites_below};
-pub use targets::{MAX_WORKERS, TargetSpec, TargetsFile};
-pub use validate::{FileKind, validatable, validate};
+pub use dataset::csv_header::reads_as_var;
+pub use dataset::ordinals::Ordinals;
+pub use dataset::source::{CaseSource, Cases, Pulled, SourceError};
+pub use discover::format::{Format, has_cases, is_eval_file};
+pub use discover::paths::{DiscoverError, eval_files, repo_root, targets_in};
+pub use discover::suites::{FoundSuites, suites_below};
+pub use discover::validate::{FileKind, validatable, validate};
+pub use select::changed::{ChangedError, changed_since};
+pub use select::glob::{BadGlob, Glob};
+pub use select::selection::{BadShard, IdFilter, Sample, Selection, Shard};
+pub use suite::loader::LoadedSuite;
+pub use suite::places::case_lines;
+pub use suite::raw_suite::{CSV_KEYS, CsvShape, Written, written};
+pub use suite::rubrics::{NewRubric, Unrated, unrated, with_rubrics};
+pub use targets::file::{MAX_WORKERS, TargetSpec, TargetsFile};
 
 use crate::config::{Cost, Dropped, Env, MISSING_SECRET, Note, Notes};
 use crate::process::Processes;
@@ -119,7 +92,7 @@ impl Report {
 /// A YAML document as a bare value, for files that programs write. What is wrong is told in words, with its line.
 pub fn yaml_value(text: &str) -> Result<Value, String> {
     let mut notes = Notes::new("");
-    if let Some(node) = yaml::parse(text, &mut notes) {
+    if let Some(node) = syntax::yaml::parse(text, &mut notes) {
         return Ok(node.to_value());
     }
     notes.locate(text, 1);

@@ -1,12 +1,12 @@
 //! The first pass over a dataset: notes all that is wrong and counts what is good. Rows are read one after the other and
 //! checked on all cores, where that pays.
 
-use super::case::{self, Purpose};
-use super::scope::Scope;
 use super::source::{CaseSource, Pick, SourceKind};
 use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
-use super::suite;
 use crate::config::Notes;
+use crate::load::suite::case::{self, Purpose};
+use crate::load::suite::loader;
+use crate::load::suite::scope::Scope;
 use crate::parallel::on_each_core;
 use agentv_core::{EvalCase, TargetName};
 use std::collections::{BTreeMap, HashSet};
@@ -23,7 +23,7 @@ const BATCH: usize = 32 * 1024;
 const SHARE: usize = 128 * 1024;
 
 /// Checks a dataset.
-pub(super) fn check(
+pub(in crate::load) fn check(
     data: Data,
     layout: Layout,
     scope: Scope,
@@ -211,7 +211,7 @@ fn warn_of_twins(
             let Some(id) = case::id(node).filter(|id| twins.contains(&hash(id))) else { return };
             if let Some(earlier) = first.get(id) {
                 let span = node.get("id").map(|id| id.span);
-                suite::warn_of_twin(id, *earlier, span, notes);
+                loader::warn_of_twin(id, *earlier, span, notes);
                 notes.locate(text, row.number);
             } else {
                 first.insert(id.to_owned(), row.ordinal + 1);

@@ -1,11 +1,12 @@
 //! CSV datasets: a case per row. Rows are split and taken apart by `csv-core`, which also says where each cell stands.
 
-use super::case::Purpose;
-use super::header::{Column, Place, Shape};
-use super::scope::Scope;
+use super::csv_header::{Column, Place, Shape};
 use super::stream::{Row, Seen};
-use super::{case, json};
 use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Span};
+use crate::load::suite::case;
+use crate::load::suite::case::Purpose;
+use crate::load::suite::scope::Scope;
+use crate::load::syntax::json;
 use agentv_core::EvalCase;
 use csv_core::{ReadFieldResult, ReadRecordResult};
 use std::borrow::Cow;
@@ -14,7 +15,7 @@ use std::io::{self, BufRead, BufReader};
 
 /// What the head of a table says of its rows.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(in crate::load) struct Table {
     pub dialect: Dialect,
     pub columns: Vec<Column>,
     /// Whether there is no column for ids, so that cases go by the numbers of their rows.
@@ -25,12 +26,12 @@ pub(super) struct Table {
 
 /// What is between cells.
 #[derive(Debug, Clone)]
-pub(super) struct Dialect {
+pub(in crate::load) struct Dialect {
     pub separator: u8,
 }
 
 impl Dialect {
-    pub(super) fn new(separator: u8) -> Self {
+    pub(in crate::load) fn new(separator: u8) -> Self {
         Self { separator }
     }
 
@@ -45,7 +46,7 @@ const LONGEST_ROW: usize = 64 << 20;
 
 /// Rows with something in them, the buffer reused.
 #[derive(Debug)]
-pub(super) struct Records {
+pub(in crate::load) struct Records {
     input: BufReader<File>,
     splitter: csv_core::Reader,
     separator: u8,
@@ -61,7 +62,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    pub(super) fn new(input: BufReader<File>, dialect: &Dialect, seen: Seen) -> Self {
+    pub(in crate::load) fn new(input: BufReader<File>, dialect: &Dialect, seen: Seen) -> Self {
         Self {
             input,
             splitter: dialect.reader(),
@@ -75,7 +76,7 @@ impl Records {
     }
 
     /// The line and the text of the next row that is not blank.
-    pub(super) fn next(&mut self) -> io::Result<Option<(usize, &[u8])>> {
+    pub(in crate::load) fn next(&mut self) -> io::Result<Option<(usize, &[u8])>> {
         loop {
             let is_first = self.line == 1;
             if !self.fill()? {
@@ -159,7 +160,7 @@ struct Cell {
 }
 
 impl Cells {
-    pub(super) fn of(row: &str, dialect: &Dialect) -> Self {
+    pub(in crate::load) fn of(row: &str, dialect: &Dialect) -> Self {
         let mut reader = dialect.reader();
         let input = row.as_bytes();
         let mut output = vec![0; input.len() + 1];
@@ -186,12 +187,12 @@ impl Cells {
         Self { text: String::from_utf8(output).unwrap_or_default(), cells }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::load) fn len(&self) -> usize {
         self.cells.len()
     }
 
     /// Each cell and where it stands.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, Span)> {
+    pub(in crate::load) fn iter(&self) -> impl Iterator<Item = (&str, Span)> {
         let mut start = 0;
         self.cells.iter().map(move |cell| {
             let text = self.text.get(start..cell.end).unwrap_or_default();
@@ -254,7 +255,11 @@ pub(super) fn check_quotes(row: &str, cells: &Cells, notes: &mut Notes) -> bool 
 }
 
 impl Table {
-    pub(super) fn records(&self, input: BufReader<File>, seen: Seen) -> io::Result<Records> {
+    pub(in crate::load) fn records(
+        &self,
+        input: BufReader<File>,
+        seen: Seen,
+    ) -> io::Result<Records> {
         let mut records = Records::new(input, &self.dialect, seen);
         for _ in 0..self.head_rows {
             records.next()?;
@@ -263,7 +268,7 @@ impl Table {
     }
 
     /// One row → one case. `None` if it is not wanted, or wrong, which is then noted.
-    pub(super) fn read(
+    pub(in crate::load) fn read(
         &self,
         row: Row<'_>,
         scope: &Scope,
@@ -278,7 +283,7 @@ impl Table {
     }
 
     /// Hands a row to `look`, as it would stand in JSON. `None` if it cannot be read, which is noted.
-    pub(super) fn with_node<T>(
+    pub(in crate::load) fn with_node<T>(
         &self,
         row: Row<'_>,
         notes: &mut Notes,

@@ -1,15 +1,15 @@
 //! The first row of a CSV dataset: what its columns are.
 
 use super::csv::{BOM, Cells, Dialect, Records, Table, check_quotes, text_of};
-use super::defaults::{Defaults, INPUT, OUTCOME, TEXTS};
 use super::stream::{Data, Row, Seen};
 use crate::config::{Notes, Span, suggestion};
+use crate::load::suite::defaults::{Defaults, INPUT, OUTCOME, TEXTS};
 use std::io::{self, BufRead};
 use std::path::Path;
 
 /// One column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Column {
+pub(in crate::load) struct Column {
     /// As written, without space around it and without `:json`.
     pub name: String,
     pub place: Place,
@@ -18,7 +18,7 @@ pub(super) struct Column {
 
 /// Where the cells of a column go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(in crate::load) enum Place {
     /// A key of the case.
     Case(&'static str),
     /// A var of the column's name.
@@ -28,7 +28,7 @@ pub(super) enum Place {
 
 /// How the cells of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(in crate::load) enum Shape {
     Text,
     /// `a;b`.
     Tags,
@@ -36,7 +36,7 @@ pub(super) enum Shape {
 }
 
 /// Keys of a case that have columns; all other columns are vars.
-pub(super) const KEYS: [(&str, Shape); 15] = [
+pub(in crate::load) const KEYS: [(&str, Shape); 15] = [
     ("id", Shape::Text),
     ("input", Shape::Text),
     ("input_messages", Shape::Json),
@@ -64,7 +64,7 @@ pub(super) const JSON_SUFFIX: &str = ":json";
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
 /// Reads the head of a table. `None` if its rows cannot be read by it, which is noted.
-pub(super) fn read(
+pub(in crate::load) fn read(
     data: &Data,
     path: &Path,
     defaults: &Defaults,
@@ -116,7 +116,7 @@ pub(super) fn read(
 }
 
 /// Whether a table is one of cases, by its header.
-pub(super) fn looks_like_cases(path: &Path) -> bool {
+pub(in crate::load) fn looks_like_cases(path: &Path) -> bool {
     let read = || -> io::Result<bool> {
         let mut input = Data::new(path)?.open()?;
         let start = input.fill_buf()?;

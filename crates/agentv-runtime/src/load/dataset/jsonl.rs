@@ -1,17 +1,18 @@
 //! JSONL datasets: a case per line.
 
-use super::case::Purpose;
-use super::scope::Scope;
 use super::stream::{Row, Seen};
-use super::{case, json};
 use crate::config::{Node, Notes, Span};
+use crate::load::suite::case;
+use crate::load::suite::case::Purpose;
+use crate::load::suite::scope::Scope;
+use crate::load::syntax::json;
 use agentv_core::EvalCase;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
 /// Physical lines, the buffer reused.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(in crate::load) struct Lines {
     reader: BufReader<File>,
     buffer: Vec<u8>,
     number: usize,
@@ -19,12 +20,12 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(reader: BufReader<File>, seen: Seen) -> Self {
+    pub(in crate::load) fn new(reader: BufReader<File>, seen: Seen) -> Self {
         Self { reader, buffer: Vec::new(), number: 0, seen }
     }
 
     /// The number and the text of the next line that is not blank.
-    pub(super) fn next(&mut self) -> io::Result<Option<(usize, &[u8])>> {
+    pub(in crate::load) fn next(&mut self) -> io::Result<Option<(usize, &[u8])>> {
         loop {
             self.buffer.clear();
             if self.reader.read_until(b'\n', &mut self.buffer)? == 0 {
@@ -45,7 +46,7 @@ impl Lines {
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// One line → one case. `None` if it is not wanted, or wrong, which is then noted.
-pub(super) fn read(
+pub(in crate::load) fn read(
     line: Row<'_>,
     scope: &Scope,
     purpose: Purpose,

@@ -1,8 +1,8 @@
 //! Where a run takes its cases from: held in memory, or streamed from a file that was checked before.
 
 use super::ordinals::Ordinals;
-use super::selection::Selection;
 use super::stream::{StreamSource, StreamedCases, StreamedRow};
+use crate::load::select::selection::Selection;
 use agentv_core::{EvalCase, TargetName};
 use std::collections::BTreeMap;
 use std::io;
@@ -12,17 +12,17 @@ use std::sync::Arc;
 /// The cases of one eval file. It can be opened as often as needed.
 #[derive(Debug)]
 pub struct CaseSource {
-    pub(super) kind: SourceKind,
+    pub(in crate::load) kind: SourceKind,
     /// How many cases insist on each target; `None` for those that do not mind.
-    pub(super) by_target: BTreeMap<Option<TargetName>, usize>,
+    pub(in crate::load) by_target: BTreeMap<Option<TargetName>, usize>,
     /// How many cases the file has, wanted or not.
-    pub(super) total: usize,
+    pub(in crate::load) total: usize,
     /// The hash of the whole file, if it was taken on the way.
-    pub(super) sha256: Option<[u8; 32]>,
+    pub(in crate::load) sha256: Option<[u8; 32]>,
 }
 
 #[derive(Debug)]
-pub(super) enum SourceKind {
+pub(in crate::load) enum SourceKind {
     Held(Arc<[Arc<EvalCase>]>),
     Streamed {
         source: Arc<StreamSource>,
@@ -35,7 +35,7 @@ pub(super) enum SourceKind {
 
 /// The lots of one case.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pick {
+pub(in crate::load) struct Pick {
     pub ordinal: usize,
     /// Whose is low is drawn first.
     pub sample: u64,
@@ -63,7 +63,7 @@ impl CaseSource {
     }
 
     /// The lots of all wanted cases.
-    pub(super) fn picks(&self, selection: &Selection) -> Vec<Pick> {
+    pub(in crate::load) fn picks(&self, selection: &Selection) -> Vec<Pick> {
         match &self.kind {
             SourceKind::Held(cases) => {
                 cases.iter().map(|case| selection.pick(case.id.as_str(), case.ordinal)).collect()
@@ -78,7 +78,7 @@ impl CaseSource {
     }
 
     /// Leaves out all cases but these.
-    pub(super) fn keep_only(&mut self, wanted: Ordinals) {
+    pub(in crate::load) fn keep_only(&mut self, wanted: Ordinals) {
         let mut by_target = BTreeMap::new();
         let mut count = |target: &Option<TargetName>| {
             *by_target.entry(target.clone()).or_default() += 1;

@@ -1,12 +1,12 @@
 //! Datasets, row by row. Large ones are never held whole: once they are checked, the run streams them. A row is one case;
 //! what a row is, the format says.
 
-use super::case::Purpose;
 use super::csv::{self, Table};
 use super::jsonl;
-use super::scope::Scope;
 use super::source::SourceError;
 use crate::config::{Node, Notes};
+use crate::load::suite::case::Purpose;
+use crate::load::suite::scope::Scope;
 use agentv_core::EvalCase;
 use foldhash::fast::FixedState;
 use sha2::{Digest as _, Sha256};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// A dataset that was checked.
 #[derive(Debug)]
-pub(super) struct StreamSource {
+pub(in crate::load) struct StreamSource {
     scope: Scope,
     data: Data,
     layout: Layout,
@@ -28,13 +28,13 @@ pub(super) struct StreamSource {
 
 /// Where the rows are. A pipe can be read only once, so it is copied first.
 #[derive(Debug)]
-pub(super) enum Data {
+pub(in crate::load) enum Data {
     File(PathBuf),
     Spooled(tempfile::NamedTempFile),
 }
 
 impl Data {
-    pub(super) fn new(path: &Path) -> io::Result<Self> {
+    pub(in crate::load) fn new(path: &Path) -> io::Result<Self> {
         if std::fs::metadata(path)?.is_file() {
             return Ok(Self::File(path.to_owned()));
         }
@@ -43,7 +43,7 @@ impl Data {
         Ok(Self::Spooled(copy))
     }
 
-    pub(super) fn open(&self) -> io::Result<BufReader<File>> {
+    pub(in crate::load) fn open(&self) -> io::Result<BufReader<File>> {
         let file = match self {
             Self::File(path) => File::open(path)?,
             Self::Spooled(copy) => copy.reopen()?,
@@ -51,7 +51,7 @@ impl Data {
         Ok(BufReader::with_capacity(64 * 1024, file))
     }
 
-    pub(super) fn bytes(&self) -> io::Result<u64> {
+    pub(in crate::load) fn bytes(&self) -> io::Result<u64> {
         let path = match self {
             Self::File(path) => path,
             Self::Spooled(copy) => copy.path(),
@@ -62,7 +62,7 @@ impl Data {
 
 /// The length of a file and a hash of its bytes, as far as it was read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(in crate::load) struct Seen {
     bytes: u64,
     /// Quick, as nobody would make two files that share it while they are being read.
     hash: u64,
@@ -72,11 +72,11 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Nothing yet, for a first pass.
-    pub(super) fn first() -> Self {
+    pub(in crate::load) fn first() -> Self {
         Self { sha256: Some(Sha256::new()), ..Self::default() }
     }
 
-    pub(super) fn add(&mut self, bytes: &[u8]) {
+    pub(in crate::load) fn add(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         self.hash = FixedState::with_seed(self.hash).hash_one(bytes);
         if let Some(sha256) = &mut self.sha256 {
@@ -85,7 +85,7 @@ impl Seen {
     }
 
     /// The hash of the whole file, after a first pass.
-    pub(super) fn sha256(&self) -> Option<[u8; 32]> {
+    pub(in crate::load) fn sha256(&self) -> Option<[u8; 32]> {
         self.sha256.clone().map(|hash| hash.finalize().into())
     }
 
@@ -101,14 +101,14 @@ impl Seen {
 
 /// How rows are written.
 #[derive(Debug)]
-pub(super) enum Layout {
+pub(in crate::load) enum Layout {
     Lines,
     Table(Table),
 }
 
 /// One row, not read yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'r> {
+pub(in crate::load) struct Row<'r> {
     /// Its place in the dataset, from 0, blank rows not counted.
     pub ordinal: usize,
     /// The line it starts on, from 1, blank lines counted.
@@ -118,7 +118,7 @@ pub(super) struct Row<'r> {
 
 /// Row after row, the buffer reused.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(in crate::load) struct Rows {
     reader: RowReader,
     /// The place of the next row.
     ordinal: usize,
@@ -131,7 +131,7 @@ enum RowReader {
 }
 
 impl Rows {
-    pub(super) fn next(&mut self) -> io::Result<Option<Row<'_>>> {
+    pub(in crate::load) fn next(&mut self) -> io::Result<Option<Row<'_>>> {
         let found = match &mut self.reader {
             RowReader::Lines(lines) => lines.next()?,
             RowReader::Records(records) => records.next()?,
@@ -143,11 +143,11 @@ impl Rows {
     }
 
     /// How many there were so far.
-    pub(super) fn passed(&self) -> usize {
+    pub(in crate::load) fn passed(&self) -> usize {
         self.ordinal
     }
 
-    pub(super) fn seen(&self) -> &Seen {
+    pub(in crate::load) fn seen(&self) -> &Seen {
         match &self.reader {
             RowReader::Lines(lines) => &lines.seen,
             RowReader::Records(records) => &records.seen,
@@ -157,7 +157,7 @@ impl Rows {
 
 impl Layout {
     /// Starts with the first row. `seen` is empty; what was seen is added to it.
-    pub(super) fn open(&self, data: &Data, seen: Seen) -> io::Result<Rows> {
+    pub(in crate::load) fn open(&self, data: &Data, seen: Seen) -> io::Result<Rows> {
         let input = data.open()?;
         let reader = match self {
             Self::Lines => RowReader::Lines(jsonl::Lines::new(input, seen)),
@@ -167,7 +167,7 @@ impl Layout {
     }
 
     /// One row → one case. `None` if it is not wanted, or wrong, which is then noted.
-    pub(super) fn read(
+    pub(in crate::load) fn read(
         &self,
         row: Row<'_>,
         scope: &Scope,
@@ -190,11 +190,11 @@ impl Layout {
 }
 
 impl StreamSource {
-    pub(super) fn new(scope: Scope, data: Data, layout: Layout, seen: Seen) -> Self {
+    pub(in crate::load) fn new(scope: Scope, data: Data, layout: Layout, seen: Seen) -> Self {
         Self { scope, data, layout, seen }
     }
 
-    pub(super) fn open(self: &Arc<Self>) -> Result<StreamedCases, SourceError> {
+    pub(in crate::load) fn open(self: &Arc<Self>) -> Result<StreamedCases, SourceError> {
         let rows = self
             .layout
             .open(&self.data, Seen::default())
@@ -219,7 +219,7 @@ pub struct StreamedCases {
 #[derive(Debug)]
 pub struct StreamedRow {
     source: Arc<StreamSource>,
-    pub(super) ordinal: usize,
+    pub(in crate::load) ordinal: usize,
     number: usize,
     bytes: Vec<u8>,
 }
@@ -249,7 +249,7 @@ impl StreamedCases {
 
 impl StreamedRow {
     /// `None` if it is not wanted, or wrong, of which the first pass has said all there is to say.
-    pub(super) fn case(&self) -> Option<EvalCase> {
+    pub(in crate::load) fn case(&self) -> Option<EvalCase> {
         let row = Row { ordinal: self.ordinal, number: self.number, bytes: &self.bytes };
         let StreamSource { layout, scope, .. } = &*self.source;
         layout.read(row, scope, Purpose::Run, &mut Notes::new(""))

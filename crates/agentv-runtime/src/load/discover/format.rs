@@ -1,9 +1,10 @@
 //! Which files are eval files, by their names; the one place that says so.
 
-use super::defaults::TEXTS;
-use super::scope::CASES;
-use super::{header, json, yaml};
 use crate::config::{Node, Notes};
+use crate::load::dataset::csv_header;
+use crate::load::suite::defaults::TEXTS;
+use crate::load::suite::scope::CASES;
+use crate::load::syntax::{json, yaml};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -46,13 +47,13 @@ impl Format {
 }
 
 /// Where the settings of a dataset stand: the YAML file of the same name. Suites in YAML have theirs inside.
-pub(super) fn sidecar(dataset: &Path) -> Option<PathBuf> {
+pub(in crate::load) fn sidecar(dataset: &Path) -> Option<PathBuf> {
     let format = Format::of(dataset)?;
     (format != Format::Yaml).then(|| dataset.with_extension("yaml"))
 }
 
 /// Whether a YAML file only says something about the dataset beside it. One with cases is a suite of its own.
-pub(super) fn is_sidecar(path: &Path) -> bool {
+pub(in crate::load) fn is_sidecar(path: &Path) -> bool {
     let beside = |ending: &&str| path.with_extension(ending).is_file();
     path.extension().is_some_and(|extension| extension == "yaml")
         && ["jsonl", "json", "csv", "tsv"].iter().any(beside)
@@ -60,7 +61,7 @@ pub(super) fn is_sidecar(path: &Path) -> bool {
 }
 
 /// Whether a YAML text beside a dataset can be settings: it has no cases, and is no list of records, say of `convert`.
-pub(super) fn is_about_dataset(text: &str) -> bool {
+pub(in crate::load) fn is_about_dataset(text: &str) -> bool {
     !has_cases(text) && !has_records(text)
 }
 
@@ -85,7 +86,7 @@ pub fn is_eval_file(path: &Path) -> bool {
                 || (yaml::parse(&text, &mut Notes::new(path)).is_none() && !has_records(&text))
         }),
         Format::Json => std::fs::read_to_string(path).is_ok_and(|text| is_json_suite(&text)),
-        Format::Csv => header::looks_like_cases(path),
+        Format::Csv => csv_header::looks_like_cases(path),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where things are: the repository's root, the eval files that arguments name, the targets file.
 
 use super::format::{Format, is_eval_file, is_sidecar};
-use super::glob;
+use crate::load::select::glob;
 use std::path::{Path, PathBuf};
 
 /// Why there is nothing to run.
@@ -96,7 +96,7 @@ fn is_meant(path: &Path) -> bool {
 }
 
 /// What a targets file may be called, the best first.
-pub(super) const TARGETS_FILES: [&str; 5] = [
+pub(in crate::load) const TARGETS_FILES: [&str; 5] = [
     "targets.yaml",
     "targets.yml",
     ".agentv/targets.yaml",

@@ -1,7 +1,7 @@
 //! The suites of a directory, for those who name no file: what lies in `evals/`, and what is called `*.eval.*`.
 
-use super::discover::TARGETS_FILES;
 use super::format::{Format, is_eval_file, is_sidecar};
+use super::paths::TARGETS_FILES;
 use ignore::WalkBuilder;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

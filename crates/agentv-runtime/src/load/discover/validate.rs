@@ -1,9 +1,10 @@
 //! `agentv validate`: the loader itself, without a run.
 
 use super::format::{Format, is_eval_file, is_sidecar};
-use super::suite::read_text;
-use super::{Loader, Report, guidelines, yaml};
 use crate::config::{Cost, Notes};
+use crate::load::suite::guidelines;
+use crate::load::syntax::{read_text, yaml};
+use crate::load::{Loader, Report};
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -48,7 +48,7 @@ impl Glob {
 }
 
 /// The files under `dir` that a pattern names, hidden ones included, links followed.
-pub(super) fn expand(pattern: &str, dir: &Path) -> Result<Vec<PathBuf>, BadGlob> {
+pub(in crate::load) fn expand(pattern: &str, dir: &Path) -> Result<Vec<PathBuf>, BadGlob> {
     let pattern = pattern.replace('\\', "/");
     let full = dir.join(&pattern);
     let full = full.to_string_lossy();

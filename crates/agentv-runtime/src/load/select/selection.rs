@@ -1,10 +1,11 @@
 //! Which cases of the files are wanted.
 
 use super::glob::{BadGlob, Glob};
-use super::source::Pick;
-use super::{LoadedSuite, Ordinals, case};
 use crate::config::{Kind, Node};
 use crate::evaluators::ChangedFiles;
+use crate::load::dataset::source::Pick;
+use crate::load::suite::case;
+use crate::load::{LoadedSuite, Ordinals};
 use sha2::{Digest as _, Sha256};
 use std::num::NonZeroU32;
 use std::str::FromStr;
@@ -105,7 +106,7 @@ impl Selection {
     }
 
     /// Whether a case is worth a look, by what is written of it.
-    pub(super) fn wants(&self, node: &Node<'_>) -> bool {
+    pub(in crate::load) fn wants(&self, node: &Node<'_>) -> bool {
         if self.eval_id.is_none() && self.filters.is_empty() && self.tags.is_empty() {
             return true;
         }
@@ -116,12 +117,12 @@ impl Selection {
     }
 
     /// Whether lots are to be drawn for the cases.
-    pub(super) fn draws(&self) -> bool {
+    pub(in crate::load) fn draws(&self) -> bool {
         self.sample.is_some() || self.shard.is_some()
     }
 
     /// The lots of a case.
-    pub(super) fn pick(&self, id: &str, ordinal: usize) -> Pick {
+    pub(in crate::load) fn pick(&self, id: &str, ordinal: usize) -> Pick {
         let seed = self.sample.map_or(0, |sample| sample.seed);
         Pick {
             ordinal,

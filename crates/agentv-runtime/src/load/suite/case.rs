@@ -16,13 +16,13 @@ const PASSED_OVER: [&str; 6] =
     ["description", "note", "reference_answer", "metadata", "evaluator", "vars"];
 
 /// The id of a case, if it has one.
-pub(super) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
+pub(in crate::load) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
     node.get("id").and_then(Node::as_text).filter(|id| !id.trim().is_empty())
 }
 
 /// What a case is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(in crate::load) enum Purpose {
     /// To be looked at and dropped: its fingerprint says nothing.
     Check,
     Run,
@@ -30,7 +30,7 @@ pub(super) enum Purpose {
 
 /// Checks one case. What is wrong with it is noted, and then there is no case; nor is there one that is not wanted because
 /// nothing of it was changed.
-pub(super) fn check(
+pub(in crate::load) fn check(
     node: &Node<'_>,
     ordinal: usize,
     scope: &Scope,

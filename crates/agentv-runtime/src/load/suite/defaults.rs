@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 /// What the cases of a suite have unless they say otherwise. Mostly nothing.
 #[derive(Debug, Default)]
-pub(super) struct Defaults {
+pub(in crate::load) struct Defaults {
     /// The suite's `vars`.
     vars: Map<'static>,
     /// Its `input` and the like, without places: each case has them where the case stands.
@@ -20,23 +20,23 @@ pub(super) struct Defaults {
 }
 
 /// The texts of a case in which `{{ name }}` is looked for. Those of a row are names of the same thing.
-pub(super) const TEXTS: [&[&str]; 3] = [
+pub(in crate::load) const TEXTS: [&[&str]; 3] = [
     &["input_messages", "input"],
     &["expected_outcome", "outcome", "criteria"],
     &["expected_messages", "expected_output"],
 ];
 
 /// The place of what is asked among [`TEXTS`].
-pub(super) const INPUT: usize = 0;
+pub(in crate::load) const INPUT: usize = 0;
 /// The place of what a good answer does.
-pub(super) const OUTCOME: usize = 1;
+pub(in crate::load) const OUTCOME: usize = 1;
 
 /// A declared name that is shorter than this is near to everything.
 const LEAST_LETTERS: usize = 3;
 
 impl Defaults {
     /// Reads them from the suite's own keys, which the caller has counted as known.
-    pub(super) fn read(root: &Node<'_>, notes: &mut Notes) -> Self {
+    pub(in crate::load) fn read(root: &Node<'_>, notes: &mut Notes) -> Self {
         let nowhere = Span::default();
         let mut vars = Map::new();
         if let Some(node) = root.get("vars").filter(|node| !node.is_null()) {
@@ -60,7 +60,7 @@ impl Defaults {
     }
 
     /// Whether the suite has one of these texts, by its place among [`TEXTS`].
-    pub(super) fn has(&self, text: usize) -> bool {
+    pub(in crate::load) fn has(&self, text: usize) -> bool {
         self.texts.iter().any(|entry| TEXTS[text].iter().any(|key| same_key(&entry.key, key)))
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The evaluators that were built last, with the list they were built of. Most suites grade all their cases alike, and one
 /// evaluator can serve them all.
 #[derive(Debug, Default)]
-pub(super) struct LastBuilt(Mutex<Option<(Node<'static>, Arc<[EvaluatorEntry]>)>>);
+pub(in crate::load) struct LastBuilt(Mutex<Option<(Node<'static>, Arc<[EvaluatorEntry]>)>>);
 
 impl LastBuilt {
     fn find(&self, list: &Node<'_>) -> Option<Arc<[EvaluatorEntry]>> {
@@ -44,7 +44,7 @@ pub(super) fn of_case(
 }
 
 /// Builds every evaluator of a list. One that cannot be built is noted and left out.
-pub(super) fn build(
+pub(in crate::load) fn build(
     node: &Node<'_>,
     scope: &Scope,
     fingerprint: &mut CaseDigest,

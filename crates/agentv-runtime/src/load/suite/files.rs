@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Finds and reads attachments.
 #[derive(Debug)]
-pub(super) struct Files {
+pub(in crate::load) struct Files {
     search: FileSearch,
     guidelines: Guidelines,
     /// By reference as written. A lock and not a message, as cases are read by the workers that run them.
@@ -19,7 +19,7 @@ pub(super) struct Files {
 
 /// A file that was read.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(in crate::load) struct Known {
     pub attachment: Attachment,
     pub is_guideline: bool,
     pub digest: [u8; 32],
@@ -27,7 +27,7 @@ pub(super) struct Known {
 
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone)]
-pub(super) enum Missing {
+pub(in crate::load) enum Missing {
     NotFound { tried: Vec<PathBuf> },
     Unreadable { path: PathBuf, reason: String },
 }
@@ -36,20 +36,20 @@ pub(super) enum Missing {
 const KEPT: usize = 256;
 
 impl Files {
-    pub(super) fn new(search: FileSearch, guidelines: Guidelines) -> Self {
+    pub(in crate::load) fn new(search: FileSearch, guidelines: Guidelines) -> Self {
         Self { search, guidelines, known: Mutex::default() }
     }
 
-    pub(super) fn search(&self) -> &FileSearch {
+    pub(in crate::load) fn search(&self) -> &FileSearch {
         &self.search
     }
 
-    pub(super) fn guidelines(&self) -> &Guidelines {
+    pub(in crate::load) fn guidelines(&self) -> &Guidelines {
         &self.guidelines
     }
 
     /// The file that a reference names.
-    pub(super) fn get(&self, reference: &str) -> Result<Known, Missing> {
+    pub(in crate::load) fn get(&self, reference: &str) -> Result<Known, Missing> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = known.get(reference) {
             return file.clone();

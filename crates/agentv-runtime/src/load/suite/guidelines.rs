@@ -1,8 +1,8 @@
 //! Which files are guidelines: they go to the front of the prompt instead of into the question.
 
-use super::glob::Glob;
-use super::yaml;
 use crate::config::{Env, Fields, Leftovers, Note, Notes};
+use crate::load::select::glob::Glob;
+use crate::load::syntax::yaml;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ static DEFAULTS: LazyLock<Vec<Glob>> = LazyLock::new(|| {
 
 /// The patterns that hold for an eval file.
 #[derive(Debug)]
-pub(super) struct Guidelines {
+pub(in crate::load) struct Guidelines {
     /// `None` for the defaults, which nobody wrote down.
     globs: Option<Vec<Glob>>,
     repo_root: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct Guidelines {
 
 /// What a configuration file says.
 #[derive(Debug, Default)]
-pub(super) struct Configuration {
+pub(in crate::load) struct Configuration {
     patterns: Option<Vec<Glob>>,
     scrub_judges: Option<bool>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Configuration {
 impl Guidelines {
     /// Looks for `.agentv.yaml` beside the eval file, then for `.agentv/config.yaml` up to the repository's root. A file
     /// that cannot be used is noted, and the next one tried.
-    pub(super) fn load(eval_dir: &Path, repo_root: &Path) -> (Self, Vec<Note>) {
+    pub(in crate::load) fn load(eval_dir: &Path, repo_root: &Path) -> (Self, Vec<Note>) {
         let mut notes = Vec::new();
         let beside = eval_dir.join(".agentv.yaml");
         let upwards = eval_dir.ancestors().take_while(|dir| dir.starts_with(repo_root));
@@ -87,7 +87,7 @@ fn read(path: &Path) -> (Configuration, Vec<Note>) {
 }
 
 /// Checks a configuration file's text.
-pub(super) fn check(text: &str, notes: &mut Notes) -> Option<Configuration> {
+pub(in crate::load) fn check(text: &str, notes: &mut Notes) -> Option<Configuration> {
     let root = yaml::parse(text, notes)?;
     if root.is_null() {
         return None;

@@ -3,14 +3,18 @@
 use super::defaults::Defaults;
 use super::evaluators::LastBuilt;
 use super::files::Files;
-use super::format::{Format, is_about_dataset, is_sidecar, sidecar};
 use super::guidelines::Guidelines;
 use super::scope::{CASES, Head, Scope};
-use super::source::{CaseSource, SourceKind};
-use super::stream::{Data, Layout};
-use super::{Loader, Report, case, check, dotenv, header, json, split, v2_notes, yaml};
+use super::{case, split, v2_notes};
 use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
+use crate::load::dataset::source::{CaseSource, SourceKind};
+use crate::load::dataset::stream::{Data, Layout};
+use crate::load::dataset::{check, csv_header};
+use crate::load::discover::format::{Format, is_about_dataset, is_sidecar, sidecar};
+use crate::load::syntax::{json, read_text, yaml};
+use crate::load::targets::dotenv;
+use crate::load::{Loader, Report};
 use agentv_core::{EvalCase, Suite, TargetName};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -215,7 +219,8 @@ impl SuiteLoader<'_> {
         let parsed = Data::new(self.path).and_then(|data| {
             let (scope, target) = self.beside(notes);
             let layout = if Format::of(self.path) == Some(Format::Csv) {
-                let Some(table) = header::read(&data, self.path, &scope.defaults, notes)? else {
+                let Some(table) = csv_header::read(&data, self.path, &scope.defaults, notes)?
+                else {
                     return Ok(None);
                 };
                 Layout::Table(table)
@@ -316,28 +321,6 @@ fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Lis
     Some(Listed { cases: split::check_all(items, 0, scope, notes), total: items.len() })
 }
 
-/// The text of a file, which must be UTF-8.
-pub(super) fn read_text(path: &Path, notes: &mut Notes) -> Option<String> {
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));
-            return None;
-        }
-    };
-    match String::from_utf8(bytes) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            let message = format!(
-                "the file is not UTF-8 text (byte {})",
-                error.utf8_error().valid_up_to() + 1
-            );
-            notes.error("file::utf8", None, message).help("save the file as UTF-8");
-            None
-        }
-    }
-}
-
 /// Two cases of the same id run both, but cannot be told apart in results.
 fn warn_of_twins(items: &[Node<'_>], scope: &Scope, notes: &mut Notes) {
     let mut first: HashMap<&str, usize> = HashMap::with_capacity(items.len());
@@ -352,7 +335,12 @@ fn warn_of_twins(items: &[Node<'_>], scope: &Scope, notes: &mut Notes) {
     }
 }
 
-pub(super) fn warn_of_twin(id: &str, earlier: usize, span: Option<Span>, notes: &mut Notes) {
+pub(in crate::load) fn warn_of_twin(
+    id: &str,
+    earlier: usize,
+    span: Option<Span>,
+    notes: &mut Notes,
+) {
     let message = format!("the id `{id}` stands twice: case number {earlier} has it, too");
     notes.warning("case::twin", span, message).help("give each case an id of its own");
 }

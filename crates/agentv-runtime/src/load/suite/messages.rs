@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Reads messages of one case.
-pub(super) struct Reader<'a> {
+pub(in crate::load) struct Reader<'a> {
     pub files: &'a Files,
     /// The contents of files belong to what the case is.
     pub fingerprint: &'a mut CaseDigest,
@@ -16,7 +16,10 @@ pub(super) struct Reader<'a> {
 
 impl Reader<'_> {
     /// `input_messages`, or its short form `input`: text is one user message.
-    pub(super) fn input(&mut self, fields: &mut Fields<'_, '_>) -> Option<Vec<InputMessage>> {
+    pub(in crate::load) fn input(
+        &mut self,
+        fields: &mut Fields<'_, '_>,
+    ) -> Option<Vec<InputMessage>> {
         let (long, short) = (fields.node("input_messages"), fields.node("input"));
         let Some((key, node)) =
             long.map(|node| ("input_messages", node)).or(short.map(|node| ("input", node)))
@@ -170,7 +173,7 @@ impl Reader<'_> {
     }
 
     /// `expected_messages`, or its short form `expected_output`.
-    pub(super) fn expected(&mut self, fields: &mut Fields<'_, '_>) -> Vec<Value> {
+    pub(in crate::load) fn expected(&mut self, fields: &mut Fields<'_, '_>) -> Vec<Value> {
         let messages = fields.node("expected_messages");
         let output = fields.node("expected_output");
         let Some(messages) = messages else {

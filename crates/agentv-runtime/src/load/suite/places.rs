@@ -1,9 +1,9 @@
 //! On which line each case of an eval file starts, for those who point at cases.
 
-use super::format::Format;
 use super::scope::CASES;
-use super::{json, yaml};
 use crate::config::{Node, Notes};
+use crate::load::discover::format::Format;
+use crate::load::syntax::{json, yaml};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;

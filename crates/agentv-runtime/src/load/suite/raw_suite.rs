@@ -1,15 +1,15 @@
 //! An eval file as it is written, for those who write it in another way. Its cases are not checked.
 
-use super::csv::Table;
 use super::defaults::Defaults;
-use super::format::{Format, is_about_dataset, sidecar};
-use super::header::{self, KEYS, Shape};
-use super::jsonl::Lines;
 use super::scope::CASES;
-use super::stream::{Data, Row, Seen};
-use super::suite::read_text;
-use super::{Report, json, yaml};
 use crate::config::{Node, Notes};
+use crate::load::Report;
+use crate::load::dataset::csv::Table;
+use crate::load::dataset::csv_header::{self, KEYS, Shape};
+use crate::load::dataset::jsonl::Lines;
+use crate::load::dataset::stream::{Data, Row, Seen};
+use crate::load::discover::format::{Format, is_about_dataset, sidecar};
+use crate::load::syntax::{json, read_text, yaml};
 use agentv_wire::Object;
 use serde_json::Value;
 use std::io;
@@ -184,7 +184,7 @@ fn table(path: &Path, notes: &mut Notes) -> Option<Written> {
     let defaults = Defaults::read(&root, notes);
     let mut read = || -> io::Result<Option<Vec<Object>>> {
         let data = Data::new(path)?;
-        let Some(table) = header::read(&data, path, &defaults, notes)? else { return Ok(None) };
+        let Some(table) = csv_header::read(&data, path, &defaults, notes)? else { return Ok(None) };
         rows(&table, &data, notes).map(Some)
     };
     match read() {

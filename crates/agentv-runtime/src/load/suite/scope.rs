@@ -3,10 +3,10 @@
 use super::defaults::{Defaults, TEXTS};
 use super::evaluators::{self, LastBuilt};
 use super::files::Files;
-use super::selection::Selection;
 use super::workspace;
 use crate::config::{Cost, Env, Fields, FromNode as _, Leftovers, Node, Notes};
 use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
+use crate::load::select::selection::Selection;
 use crate::process::Processes;
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Shared by all cases of a file.
 #[derive(Debug)]
-pub(super) struct Scope {
+pub(in crate::load) struct Scope {
     pub suite: Arc<Suite>,
     pub files: Arc<Files>,
     pub env: Env,
@@ -42,7 +42,7 @@ pub(super) struct Scope {
 
 /// Evaluators that are built once for many cases.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
+pub(in crate::load) struct Shared {
     pub entries: Arc<[EvaluatorEntry]>,
     /// What they add to a case's fingerprint.
     pub digest: [u8; 32],
@@ -89,11 +89,11 @@ pub(super) struct ReadHead<'t> {
 const SILENT: [&str; 6] = ["$schema", "description", "name", "version", "metadata", "evaluator"];
 
 /// The names of the list of cases, the best first.
-pub(super) const CASES: [&str; 3] = ["evalcases", "tests", "eval_cases"];
+pub(in crate::load) const CASES: [&str; 3] = ["evalcases", "tests", "eval_cases"];
 
 impl Head {
     /// Reads the suite's keys. `extra` are keys that the caller reads itself.
-    pub(super) fn read<'t>(
+    pub(in crate::load) fn read<'t>(
         root: &'t Node<'t>,
         extra: &[&'static str],
         notes: &mut Notes,
@@ -170,12 +170,12 @@ fn trials(fields: &mut Fields<'_, '_>) -> Option<Trials> {
 
 impl Scope {
     /// A fingerprint to begin with.
-    pub(super) fn digest(&self) -> CaseDigest {
+    pub(in crate::load) fn digest(&self) -> CaseDigest {
         CaseDigest::watching(self.selection.changed.clone())
     }
 
     /// What evaluators are given to build themselves.
-    pub(super) fn build<'a>(&'a self, fingerprint: &'a mut CaseDigest) -> Build<'a> {
+    pub(in crate::load) fn build<'a>(&'a self, fingerprint: &'a mut CaseDigest) -> Build<'a> {
         Build {
             eval_dir: &self.suite.dir,
             search: self.files.search(),

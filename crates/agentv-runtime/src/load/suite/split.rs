@@ -4,10 +4,11 @@
 //! A cut is only made where it cannot change the meaning: the list is the last key, in block style, and nothing in the file
 //! looks like an anchor or an alias. Otherwise, and whenever a piece does not read as it should, the file is read whole.
 
+use super::case;
 use super::case::Purpose;
 use super::scope::{CASES, Scope};
-use super::{case, yaml};
 use crate::config::{Node, Notes};
+use crate::load::syntax::yaml;
 use crate::parallel::on_each_core;
 use agentv_core::EvalCase;
 use std::collections::HashSet;
@@ -36,7 +37,7 @@ struct Piece<'t> {
 
 impl Split<'_> {
     /// How many items the list has.
-    pub(super) fn items(&self) -> usize {
+    pub(in crate::load) fn items(&self) -> usize {
         self.pieces.iter().map(|piece| piece.items).sum()
     }
 }
@@ -47,7 +48,7 @@ const WORTH_IT: usize = 128 * 1024;
 const PIECE: usize = 64 * 1024;
 
 /// Cuts a text, if that is safe and worth it.
-pub(super) fn split(text: &str) -> Option<Split<'_>> {
+pub(in crate::load) fn split(text: &str) -> Option<Split<'_>> {
     if text.len() < WORTH_IT { None } else { cut(text, PIECE) }
 }
 
@@ -118,7 +119,7 @@ fn may_have_anchor(text: &str) -> bool {
 }
 
 /// Reads all pieces. `None` if they do not add up to what was cut, or ids repeat: then the whole file must be looked at.
-pub(super) fn read(
+pub(in crate::load) fn read(
     split: &Split<'_>,
     path: &Path,
     scope: &Scope,

@@ -12,7 +12,7 @@ use std::path::Path;
 const PAGE: &str = "docs/guide/moving-from-2.x.md";
 
 /// Whether a file says that it was written for AgentV 2.x.
-pub(super) fn is_of_2(root: &Node<'_>) -> bool {
+pub(in crate::load) fn is_of_2(root: &Node<'_>) -> bool {
     let schema = root.get("$schema").and_then(Node::as_text).unwrap_or_default();
     schema.starts_with("agentv-") && schema.contains("-v2")
 }
@@ -39,7 +39,7 @@ pub(super) fn look_at_suite(root: &Node<'_>, notes: &mut Notes) {
 }
 
 /// Looks at a targets file of 2.x.
-pub(super) fn look_at_targets(root: &Node<'_>, notes: &mut Notes) {
+pub(in crate::load) fn look_at_targets(root: &Node<'_>, notes: &mut Notes) {
     let targets = root.get("targets").and_then(Node::as_list).unwrap_or_default();
     let is_claude = |target: &&Node<'_>| {
         let provider = target.get("provider").and_then(Node::as_text).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(super) fn look_at_targets(root: &Node<'_>, notes: &mut Notes) {
 }
 
 /// The note that the cases of a file of 2.x run one at a time, since nobody says otherwise.
-pub(super) fn workers(file: &Path) -> Vec<Note> {
+pub(in crate::load) fn workers(file: &Path) -> Vec<Note> {
     let mut notes = Notes::new(file);
     let message = "one case runs at a time; 2.x ran three";
     notes

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Reads it. `fields` are those that it stands in, `dir` is where their file is. `None` if something is wrong, which is then
 /// noted.
-pub(super) fn read(
+pub(in crate::load) fn read(
     node: &Node<'_>,
     fields: &mut Fields<'_, '_>,
     dir: &Path,

@@ -11,12 +11,12 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Reads one value, without places.
-pub(super) fn parse(text: &str) -> serde_json::Result<Node<'_>> {
+pub(in crate::load) fn parse(text: &str) -> serde_json::Result<Node<'_>> {
     serde_json::from_str::<Bare<'_>>(text).map(|bare| bare.0)
 }
 
 /// Reads one value with the bytes that each part takes up in `text`. Slower; only for what [`parse`] accepts.
-pub(super) fn located(text: &str) -> serde_json::Result<Node<'_>> {
+pub(in crate::load) fn located(text: &str) -> serde_json::Result<Node<'_>> {
     let raw: &RawValue = serde_json::from_str(text)?;
     locate(raw.get(), text)
 }
@@ -48,7 +48,7 @@ fn locate<'t>(raw: &'t str, text: &'t str) -> serde_json::Result<Node<'t>> {
 }
 
 /// Notes that a text is no JSON, where that was noticed.
-pub(super) fn note_syntax(text: &str, error: &serde_json::Error, notes: &mut Notes) {
+pub(in crate::load) fn note_syntax(text: &str, error: &serde_json::Error, notes: &mut Notes) {
     let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
     let start = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
     let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

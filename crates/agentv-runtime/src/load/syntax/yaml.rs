@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Reads a file that holds one document. What is wrong is noted, and then there is no tree.
-pub(super) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Option<Node<'t>> {
+pub(in crate::load) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Option<Node<'t>> {
     let mut builder = Builder::new(text);
     for next in Parser::new_from_str(text) {
         let done = match next {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The environment of an eval file: the process's variables, then the `.env` files from the nearest directory outwards.
 /// Also the files that were read.
-pub(super) fn overlay(env: &Env, dirs: &[PathBuf]) -> (Env, Vec<PathBuf>) {
+pub(in crate::load) fn overlay(env: &Env, dirs: &[PathBuf]) -> (Env, Vec<PathBuf>) {
     let mut added = BTreeMap::new();
     let mut files = Vec::new();
     for dir in dirs {
@@ -21,7 +21,11 @@ pub(super) fn overlay(env: &Env, dirs: &[PathBuf]) -> (Env, Vec<PathBuf>) {
 }
 
 /// The directories whose `.env` counts, nearest first. The same as for file references, but never beyond the repository.
-pub(super) fn directories(eval_dir: &Path, repo_root: &Path, working_dir: &Path) -> Vec<PathBuf> {
+pub(in crate::load) fn directories(
+    eval_dir: &Path,
+    repo_root: &Path,
+    working_dir: &Path,
+) -> Vec<PathBuf> {
     let mut dirs: Vec<PathBuf> = Vec::new();
     let inside = eval_dir.starts_with(repo_root);
     let upwards = eval_dir.ancestors().take_while(|dir| !inside || dir.starts_with(repo_root));

@@ -1,12 +1,14 @@
 //! A targets file → targets that can be built when they are needed.
 
-use super::discover::{TARGETS_FILES, targets_in};
-use super::suite::read_text;
-use super::{Loader, Report, settings, v2_notes, workspace, yaml};
+use super::settings;
 use crate::config::{
     Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
     variable_reference,
 };
+use crate::load::discover::paths::{TARGETS_FILES, targets_in};
+use crate::load::suite::{v2_notes, workspace};
+use crate::load::syntax::{read_text, yaml};
+use crate::load::{Loader, Report};
 use crate::providers::{GONE, Maker, PROVIDERS, ProviderKind};
 use agentv_core::{TargetName, WorkspaceSpec};
 use std::collections::BTreeSet;

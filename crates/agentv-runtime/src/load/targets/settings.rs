@@ -21,7 +21,7 @@ const PACE: [&str; 7] = [
 
 /// Hashes the provider's keys. The order and the spelling of keys do not count, variables count as what they stand for, and
 /// secrets do not count at all: another key gives no other answer.
-pub(super) fn digest(rest: &Node<'_>, secrets: &BTreeSet<String>, env: &Env) -> [u8; 32] {
+pub(in crate::load) fn digest(rest: &Node<'_>, secrets: &BTreeSet<String>, env: &Env) -> [u8; 32] {
     let mut entries: Vec<(String, Node<'_>)> = Vec::new();
     for entry in rest.as_map().into_iter().flatten() {
         let key = snake_case(&entry.key);
@@ -88,7 +88,7 @@ fn snake_case(key: &str) -> String {
 mod tests {
     use super::*;
     use crate::config::Notes;
-    use crate::load::yaml;
+    use crate::load::syntax::yaml;
 
     fn of(text: &str, variables: &[(&str, &str)]) -> [u8; 32] {
         let pairs = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));

@@ -1,0 +1,16 @@
+//! A suite: the head of an eval file, its cases, and what they refer to.
+
+pub(super) mod case;
+pub(super) mod defaults;
+mod evaluators;
+mod files;
+pub(super) mod guidelines;
+pub(super) mod loader;
+mod messages;
+pub(super) mod places;
+pub(super) mod raw_suite;
+pub(super) mod rubrics;
+pub(super) mod scope;
+mod split;
+pub(super) mod v2_notes;
+pub(super) mod workspace;
