@@ -6,7 +6,7 @@ use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
 use crate::config::Notes;
 use crate::load::suite::case::{self, Purpose};
 use crate::load::suite::loader;
-use crate::load::suite::scope::Scope;
+use crate::load::suite::scope::CaseScope;
 use crate::parallel::on_each_core;
 use agentv_core::{EvalCase, TargetName};
 use std::collections::{BTreeMap, HashSet};
@@ -26,7 +26,7 @@ const SHARE: usize = 128 * 1024;
 pub(in crate::load) fn check(
     data: Data,
     layout: Layout,
-    scope: Scope,
+    scope: CaseScope,
     notes: &mut Notes,
 ) -> io::Result<CaseSource> {
     let bytes = data.bytes()?;
@@ -155,7 +155,7 @@ impl Gathered {
 fn check_batches(
     input: &Mutex<Input>,
     layout: &Layout,
-    (scope, purpose): (&Scope, Purpose),
+    (scope, purpose): (&CaseScope, Purpose),
     gathered: &Mutex<Gathered>,
 ) -> io::Result<()> {
     let mut batch = Batch::default();
@@ -166,8 +166,8 @@ fn check_batches(
     Ok(())
 }
 
-fn check_batch(batch: &Batch, layout: &Layout, scope: &Scope, purpose: Purpose) -> Found {
-    let mut found = Found::new(Notes::new(scope.suite.file.as_path()));
+fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: Purpose) -> Found {
+    let mut found = Found::new(Notes::new(scope.given.suite.file.as_path()));
     for row in batch.rows() {
         let ordinal = row.ordinal;
         let Some(case) = layout.read(row, scope, purpose, &mut found.notes) else {
@@ -177,8 +177,8 @@ fn check_batch(batch: &Batch, layout: &Layout, scope: &Scope, purpose: Purpose) 
         *found.by_target.entry(case.target.clone()).or_default() += 1;
         if purpose == Purpose::Run {
             found.cases.push(Arc::new(case));
-        } else if scope.selection.draws() {
-            let pick = scope.selection.pick(case.id.as_str(), ordinal);
+        } else if scope.filter.selection.draws() {
+            let pick = scope.filter.selection.pick(case.id.as_str(), ordinal);
             found.picks.push((pick, case.target));
         }
     }

@@ -5,7 +5,7 @@ use super::stream::{Row, Seen};
 use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Span};
 use crate::load::suite::case;
 use crate::load::suite::case::Purpose;
-use crate::load::suite::scope::Scope;
+use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
 use agentv_core::EvalCase;
 use csv_core::{ReadFieldResult, ReadRecordResult};
@@ -271,12 +271,12 @@ impl Table {
     pub(in crate::load) fn read(
         &self,
         row: Row<'_>,
-        scope: &Scope,
+        scope: &CaseScope,
         purpose: Purpose,
         notes: &mut Notes,
     ) -> Option<EvalCase> {
         self.with_node(row, notes, |node, notes| {
-            scope.selection.wants(node).then_some(())?;
+            scope.filter.wants(node).then_some(())?;
             case::check(node, row.ordinal, scope, purpose, notes)
         })
         .flatten()

@@ -4,7 +4,7 @@ use super::stream::{Row, Seen};
 use crate::config::{Node, Notes, Span};
 use crate::load::suite::case;
 use crate::load::suite::case::Purpose;
-use crate::load::suite::scope::Scope;
+use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
 use agentv_core::EvalCase;
 use std::fs::File;
@@ -48,7 +48,7 @@ const BOM: &[u8] = "\u{feff}".as_bytes();
 /// One line → one case. `None` if it is not wanted, or wrong, which is then noted.
 pub(in crate::load) fn read(
     line: Row<'_>,
-    scope: &Scope,
+    scope: &CaseScope,
     purpose: Purpose,
     notes: &mut Notes,
 ) -> Option<EvalCase> {
@@ -78,7 +78,7 @@ pub(in crate::load) fn read(
             return None;
         }
     };
-    if !scope.selection.wants(&node) {
+    if !scope.filter.wants(&node) {
         return None;
     }
     let mark = notes.mark();

@@ -6,7 +6,7 @@ use super::jsonl;
 use super::source::SourceError;
 use crate::config::{Node, Notes};
 use crate::load::suite::case::Purpose;
-use crate::load::suite::scope::Scope;
+use crate::load::suite::scope::CaseScope;
 use agentv_core::EvalCase;
 use foldhash::fast::FixedState;
 use sha2::{Digest as _, Sha256};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A dataset that was checked.
 #[derive(Debug)]
 pub(in crate::load) struct StreamSource {
-    scope: Scope,
+    scope: CaseScope,
     data: Data,
     layout: Layout,
     /// What the first pass saw; a later pass must see the same.
@@ -170,7 +170,7 @@ impl Layout {
     pub(in crate::load) fn read(
         &self,
         row: Row<'_>,
-        scope: &Scope,
+        scope: &CaseScope,
         purpose: Purpose,
         notes: &mut Notes,
     ) -> Option<EvalCase> {
@@ -190,7 +190,7 @@ impl Layout {
 }
 
 impl StreamSource {
-    pub(in crate::load) fn new(scope: Scope, data: Data, layout: Layout, seen: Seen) -> Self {
+    pub(in crate::load) fn new(scope: CaseScope, data: Data, layout: Layout, seen: Seen) -> Self {
         Self { scope, data, layout, seen }
     }
 
@@ -203,7 +203,7 @@ impl StreamSource {
     }
 
     fn io_error(&self, source: io::Error) -> SourceError {
-        SourceError::Io { path: self.scope.suite.file.clone(), source }
+        SourceError::Io { path: self.scope.given.suite.file.clone(), source }
     }
 }
 
@@ -229,7 +229,7 @@ impl StreamedCases {
         if self.ended {
             return Ok(None);
         }
-        let changed = || SourceError::Changed { path: self.source.scope.suite.file.clone() };
+        let changed = || SourceError::Changed { path: self.source.scope.given.suite.file.clone() };
         if self.rows.seen().is_beyond(&self.source.seen) {
             self.ended = true;
             return Err(changed());

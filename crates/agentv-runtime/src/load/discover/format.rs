@@ -3,7 +3,7 @@
 use crate::config::{Node, Notes};
 use crate::load::dataset::csv_header;
 use crate::load::suite::defaults::TEXTS;
-use crate::load::suite::scope::CASES;
+use crate::load::suite::head::CASES;
 use crate::load::syntax::{json, yaml};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,14 +1,14 @@
 //! One case as written → one case that can be run.
 
 use super::defaults::{completed, wrong_vars};
-use super::evaluators;
+use super::evaluators::{SharedEvaluators, warn_of_empty_list};
 use super::messages::Reader;
-use super::scope::{Scope, Shared, warn_of_empty_list};
+use super::scope::CaseScope;
 use super::workspace;
 use crate::config::{Cost, Fields, Leftovers, Node, Notes, Owner};
 use crate::evaluators::CaseDigest;
 use agentv_core::suite::Fingerprint;
-use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName, WorkspaceSpec};
+use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName};
 use std::sync::Arc;
 
 /// Keys that say something to people only, or that other versions of AgentV read; and `vars`, which are put in by then.
@@ -33,7 +33,7 @@ pub(in crate::load) enum Purpose {
 pub(in crate::load) fn check(
     node: &Node<'_>,
     ordinal: usize,
-    scope: &Scope,
+    scope: &CaseScope,
     purpose: Purpose,
     notes: &mut Notes,
 ) -> Option<EvalCase> {
@@ -41,23 +41,23 @@ pub(in crate::load) fn check(
         || Owner::from(format!("case number {}", ordinal + 1)),
         |id| Owner::Named("case", id),
     );
-    let mut fingerprint = scope.digest();
+    let mut fingerprint = scope.filter.new_digest();
     if purpose == Purpose::Run {
         fingerprint.node(node);
-        if let Some(digest) = &scope.defaults.digest {
+        if let Some(digest) = &scope.given.defaults.digest {
             fingerprint.update(digest);
         }
-        // The suite's bar and tools are part of what its cases are.
-        let suite = &scope.suite;
+        // The suite's pass score and tools are part of what its cases are.
+        let suite = &scope.given.suite;
         fingerprint.update(suite.pass_score.value().to_le_bytes());
         for tool in &suite.exploration_tools {
             fingerprint.update(tool.as_bytes());
             fingerprint.update(b"\n");
         }
-        fingerprint.update([scope.on_error as u8]);
+        fingerprint.update([scope.builder.on_error as u8]);
     }
 
-    let completed = completed(node, &owner, scope, notes);
+    let completed = completed(node, &owner, &scope.given.defaults, notes);
     let node = completed.as_ref();
     let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;
     fields.pass_over(&PASSED_OVER);
@@ -81,27 +81,28 @@ pub(in crate::load) fn check(
     let rubrics = fields.node("rubrics");
     let Execution { target, evaluators: execution_list, workspace } = execution(&mut fields);
     let workspace = fields.node("workspace").or(workspace);
-    let workspace = workspace.and_then(|node| workspace::read(node, &mut fields, &scope.suite.dir));
+    let workspace =
+        workspace.and_then(|node| workspace::read(node, &mut fields, &scope.given.suite.dir));
     fields.finish(Leftovers::Warn);
     let failed = fields.failed();
 
     let mut graders = graders(execution_list.or(own_list), scope, &mut fingerprint, notes)?;
     if let Some(rubrics) = rubrics {
-        graders = graders.after(evaluators::rubric(rubrics, scope, &mut fingerprint, notes)?);
+        graders = graders.after(scope.builder.rubric(rubrics, &mut fingerprint, notes)?);
     }
     if failed {
         return None;
     }
-    let workspace = shared_workspace(workspace, scope);
-    let is_watched = scope.selection.changed.is_some();
-    if let Some(spec) = workspace.as_ref().filter(|_| is_watched || purpose == Purpose::Run) {
-        scope.build(&mut fingerprint).depends_on_tree(spec.template.as_deref());
+    let workspace = scope.given.workspace_with(workspace);
+    let is_hashed = scope.filter.is_watching() || purpose == Purpose::Run;
+    if let Some(spec) = workspace.as_ref().filter(|_| is_hashed) {
+        scope.builder.context(&mut fingerprint).depends_on_tree(spec.template.as_deref());
     }
-    if is_watched && !scope.is_touched && !fingerprint.is_touched() {
+    if !scope.filter.wants_changed(&fingerprint) {
         return None;
     }
     Some(EvalCase {
-        suite: Arc::clone(&scope.suite),
+        suite: Arc::clone(&scope.given.suite),
         id: EvalId::from(id?),
         ordinal,
         conversation_id,
@@ -160,15 +161,6 @@ fn execution<'t>(fields: &mut Fields<'_, 't>) -> Execution<'t> {
     Execution { target, evaluators: given("evaluators"), workspace: given("workspace") }
 }
 
-/// The case's own over the suite's.
-fn shared_workspace(own: Option<WorkspaceSpec>, scope: &Scope) -> Option<Arc<WorkspaceSpec>> {
-    match (own, &scope.workspace) {
-        (None, shared) => shared.clone(),
-        (Some(own), Some(shared)) => Some(Arc::new(own.over(shared))),
-        (Some(own), None) => Some(Arc::new(own)),
-    }
-}
-
 struct Graders {
     entries: Arc<[EvaluatorEntry]>,
     /// Whether somebody wrote them down.
@@ -189,7 +181,7 @@ impl Graders {
 /// The case's own evaluators, else the suite's, else the default judge. `None` if one cannot be built.
 fn graders(
     list: Option<&Node<'_>>,
-    scope: &Scope,
+    scope: &CaseScope,
     fingerprint: &mut CaseDigest,
     notes: &mut Notes,
 ) -> Option<Graders> {
@@ -197,14 +189,14 @@ fn graders(
         if list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
             warn_of_empty_list(list, notes);
         } else {
-            let entries = evaluators::of_case(list, scope, fingerprint, notes);
+            let entries = scope.builder.of_case(list, fingerprint, notes);
             // With every evaluator left out there is nothing to grade by; the notes say why.
             return (!entries.is_empty()).then_some(Graders { entries, given: true });
         }
-    } else if let Some(Shared { entries, digest, is_touched }) = &scope.evaluators {
+    } else if let Some(SharedEvaluators { entries, digest, is_touched }) = &scope.given.evaluators {
         fingerprint.depends_on_shared(*digest, *is_touched);
         return (!entries.is_empty())
             .then(|| Graders { entries: Arc::clone(entries), given: true });
     }
-    Some(Graders { entries: Arc::clone(&scope.default_judge), given: false })
+    Some(Graders { entries: Arc::clone(&scope.given.default_judge), given: false })
 }

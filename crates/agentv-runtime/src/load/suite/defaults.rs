@@ -1,6 +1,5 @@
 //! What a suite says for cases that do not say it themselves: `vars`, the texts that ask for them, and how they are put in.
 
-use super::scope::Scope;
 use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Owner, Span, same_key, suggestion};
 use agentv_core::prompt::fill;
 use agentv_wire::number;
@@ -82,10 +81,9 @@ fn entry_of<'n, 't>(node: &'n Node<'t>, keys: &[&str]) -> Option<&'n Entry<'t>> 
 pub(super) fn completed<'n, 't>(
     case: &'n Node<'t>,
     owner: &Owner<'_>,
-    scope: &Scope,
+    defaults: &Defaults,
     notes: &mut Notes,
 ) -> Cow<'n, Node<'t>> {
-    let defaults = &scope.defaults;
     let own = case.get("vars").and_then(Node::as_map);
     let (Some(map), true) = (case.as_map(), own.is_some() || defaults.digest.is_some()) else {
         return Cow::Borrowed(case);

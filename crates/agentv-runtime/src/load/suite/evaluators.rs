@@ -1,10 +1,38 @@
 //! A list of evaluators as written → evaluators that are ready to grade.
 
-use super::scope::Scope;
-use crate::config::{Cost, Entry, Fields, Kind, Node, Notes, Span};
-use crate::evaluators::{Build, CaseDigest, entry};
+use super::files::Files;
+use crate::config::{Cost, Entry, Env, Fields, Kind, Node, Notes, Span};
+use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
+use crate::process::Processes;
 use agentv_core::EvaluatorEntry;
+use agentv_core::evaluator::OnError;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Builds the evaluators of one suite and of its cases.
+#[derive(Debug)]
+pub(in crate::load) struct EvaluatorBuilder {
+    /// The directory of the eval file.
+    pub eval_dir: PathBuf,
+    pub files: Arc<Files>,
+    pub env: Env,
+    pub processes: Arc<Processes>,
+    /// What a failed grading does, unless the evaluator says otherwise.
+    pub on_error: OnError,
+    pub digests: FileDigests,
+    /// The evaluators of the case that was read last.
+    pub last_built: LastBuilt,
+}
+
+/// Evaluators that are built once for many cases.
+#[derive(Debug, Clone)]
+pub(in crate::load) struct SharedEvaluators {
+    pub entries: Arc<[EvaluatorEntry]>,
+    /// What they add to a case's fingerprint.
+    pub digest: [u8; 32],
+    /// Whether they depend on a file that was changed.
+    pub is_touched: bool,
+}
 
 /// The evaluators that were built last, with the list they were built of. Most suites grade all their cases alike, and one
 /// evaluator can serve them all.
@@ -24,64 +52,110 @@ impl LastBuilt {
     }
 }
 
-/// The evaluators of a case's own list, built anew only where it says something else than the case before.
-pub(super) fn of_case(
-    list: &Node<'_>,
-    scope: &Scope,
-    fingerprint: &mut CaseDigest,
-    notes: &mut Notes,
-) -> Arc<[EvaluatorEntry]> {
-    if let Some(entries) = scope.last_built.find(list) {
-        return entries;
+impl EvaluatorBuilder {
+    /// What evaluators are given to build themselves.
+    pub(super) fn context<'a>(&'a self, fingerprint: &'a mut CaseDigest) -> Build<'a> {
+        Build {
+            eval_dir: &self.eval_dir,
+            search: self.files.search(),
+            processes: &self.processes,
+            on_error: self.on_error,
+            scrub_judges: self.files.guidelines().scrub_judges,
+            digests: &self.digests,
+            fingerprint,
+        }
     }
-    let (mark, files) = (notes.mark(), fingerprint.files());
-    let entries: Arc<[EvaluatorEntry]> = build(list, scope, fingerprint, notes).into();
-    // What is wrong, and the files that they depend on, are to be told of every case.
-    if notes.mark() == mark && fingerprint.files() == files {
-        scope.last_built.keep(list, &entries);
+
+    /// The suite's own evaluators. `None` if its list is empty.
+    pub(super) fn shared(
+        &self,
+        list: &Node<'_>,
+        mut fingerprint: CaseDigest,
+        notes: &mut Notes,
+    ) -> Option<SharedEvaluators> {
+        fingerprint.node(list);
+        let entries = self.list(list, &mut fingerprint, notes);
+        if entries.is_empty() && list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
+            warn_of_empty_list(list, notes);
+            return None;
+        }
+        Some(SharedEvaluators {
+            entries: entries.into(),
+            is_touched: fingerprint.is_touched(),
+            digest: fingerprint.finish(),
+        })
     }
-    entries
+
+    /// The evaluators of a case's own list, built anew only where it says something else than the case before.
+    pub(super) fn of_case(
+        &self,
+        list: &Node<'_>,
+        fingerprint: &mut CaseDigest,
+        notes: &mut Notes,
+    ) -> Arc<[EvaluatorEntry]> {
+        if let Some(entries) = self.last_built.find(list) {
+            return entries;
+        }
+        let (mark, files) = (notes.mark(), fingerprint.files());
+        let entries: Arc<[EvaluatorEntry]> = self.list(list, fingerprint, notes).into();
+        // What is wrong, and the files that they depend on, are to be told of every case.
+        if notes.mark() == mark && fingerprint.files() == files {
+            self.last_built.keep(list, &entries);
+        }
+        entries
+    }
+
+    /// Builds every evaluator of a list. One that cannot be built is noted and left out.
+    fn list(
+        &self,
+        node: &Node<'_>,
+        fingerprint: &mut CaseDigest,
+        notes: &mut Notes,
+    ) -> Vec<EvaluatorEntry> {
+        let Some(items) = node.as_list() else {
+            let message = format!("`evaluators` must be a list, not {}", node.describe());
+            notes.error("evaluator::list", Some(node.span), message).costs(Cost::Case);
+            return Vec::new();
+        };
+        let mut context = self.context(fingerprint);
+        items.iter().filter_map(|item| self.one(item, &mut context, notes)).collect()
+    }
+
+    fn one(
+        &self,
+        node: &Node<'_>,
+        context: &mut Build<'_>,
+        notes: &mut Notes,
+    ) -> Option<EvaluatorEntry> {
+        let owner = entry::owner(node);
+        let mut fields = Fields::of(node, owner, Cost::Evaluator, notes, &self.env)?;
+        entry::read(&mut fields, context)
+    }
+
+    /// The `rubrics` of a case are short for an LLM judge of that name.
+    pub(super) fn rubric(
+        &self,
+        rubrics: &Node<'_>,
+        fingerprint: &mut CaseDigest,
+        notes: &mut Notes,
+    ) -> Option<EvaluatorEntry> {
+        let text = |text: &'static str| Node::new(Kind::Text(text.into()), rubrics.span);
+        let entry =
+            |key: &'static str, value| Entry { key: key.into(), key_span: rubrics.span, value };
+        let entries = vec![
+            entry("name", text("rubric")),
+            entry("type", text("rubric")),
+            entry("rubrics", rubrics.clone()),
+        ];
+        let node = Node::new(Kind::Map(entries), rubrics.span);
+        self.one(&node, &mut self.context(fingerprint), notes)
+    }
 }
 
-/// Builds every evaluator of a list. One that cannot be built is noted and left out.
-pub(in crate::load) fn build(
-    node: &Node<'_>,
-    scope: &Scope,
-    fingerprint: &mut CaseDigest,
-    notes: &mut Notes,
-) -> Vec<EvaluatorEntry> {
-    let Some(items) = node.as_list() else {
-        let message = format!("`evaluators` must be a list, not {}", node.describe());
-        notes.error("evaluator::list", Some(node.span), message).costs(Cost::Case);
-        return Vec::new();
-    };
-    let mut build = scope.build(fingerprint);
-    items.iter().filter_map(|item| one(item, scope, &mut build, notes)).collect()
-}
-
-fn one(
-    node: &Node<'_>,
-    scope: &Scope,
-    build: &mut Build<'_>,
-    notes: &mut Notes,
-) -> Option<EvaluatorEntry> {
-    let mut fields = Fields::of(node, entry::owner(node), Cost::Evaluator, notes, &scope.env)?;
-    entry::read(&mut fields, build)
-}
-
-/// The `rubrics` of a case are short for an LLM judge of that name.
-pub(super) fn rubric(
-    rubrics: &Node<'_>,
-    scope: &Scope,
-    fingerprint: &mut CaseDigest,
-    notes: &mut Notes,
-) -> Option<EvaluatorEntry> {
-    let text = |text: &'static str| Node::new(Kind::Text(text.into()), rubrics.span);
-    let entry = |key: &'static str, value| Entry { key: key.into(), key_span: rubrics.span, value };
-    let entries = vec![
-        entry("name", text("rubric")),
-        entry("type", text("rubric")),
-        entry("rubrics", rubrics.clone()),
-    ];
-    one(&Node::new(Kind::Map(entries), rubrics.span), scope, &mut scope.build(fingerprint), notes)
+/// An empty list is not "no grading": the default judge takes over, as it always did.
+pub(super) fn warn_of_empty_list(list: &Node<'_>, notes: &mut Notes) {
+    let message = "the list of evaluators is empty, so the default judge grades";
+    notes
+        .warning("evaluator::empty", Some(list.span), message)
+        .help("remove the key, or add an evaluator");
 }

@@ -1,10 +1,11 @@
 //! An eval file → a suite and its cases.
 
 use super::defaults::Defaults;
-use super::evaluators::LastBuilt;
+use super::evaluators::{EvaluatorBuilder, LastBuilt};
 use super::files::Files;
 use super::guidelines::Guidelines;
-use super::scope::{CASES, Head, Scope};
+use super::head::{CASES, Head};
+use super::scope::{CaseFilter, CaseScope, SuiteScope};
 use super::{case, split, v2_notes};
 use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
@@ -100,24 +101,31 @@ impl SuiteLoader<'_> {
         })
     }
 
-    fn scope(&self, head: Head, defaults: Defaults) -> (Scope, Option<String>) {
+    fn scope(&self, head: Head, defaults: Defaults) -> (CaseScope, Option<String>) {
         let on_error = head.on_error;
         let (suite, target) = head.into_suite(self.path);
-        let scope = Scope {
-            suite: Arc::new(suite),
+        let suite = Arc::new(suite);
+        let processes = &self.loader.processes;
+        let builder = EvaluatorBuilder {
+            eval_dir: suite.dir.clone(),
             files: Arc::clone(&self.files),
             env: self.env.clone(),
-            processes: Arc::clone(&self.loader.processes),
-            evaluators: None,
-            last_built: LastBuilt::default(),
-            workspace: None,
-            defaults,
-            default_judge: default_judge(&self.loader.processes, on_error),
+            processes: Arc::clone(processes),
             on_error,
             digests: FileDigests::default(),
-            is_touched: self.is_touched(),
-            selection: self.loader.selection.clone(),
+            last_built: LastBuilt::default(),
         };
+        let given = SuiteScope {
+            suite,
+            defaults,
+            evaluators: None,
+            default_judge: default_judge(processes, on_error),
+            workspace: None,
+        };
+        let selection = self.loader.selection.clone();
+        let filter = CaseFilter { selection, is_touched: self.is_touched() };
+        let (files, env) = (Arc::clone(&self.files), self.env.clone());
+        let scope = CaseScope { given, builder, files, env, filter };
         (scope, target)
     }
 
@@ -132,7 +140,7 @@ impl SuiteLoader<'_> {
     fn yaml_text(&self, text: &str, notes: &mut Notes) -> Option<Parsed> {
         if let Some(pieces) = split::split(text) {
             let mark = notes.mark();
-            let read = |_: &Node<'_>, scope: &Scope, notes: &mut Notes| {
+            let read = |_: &Node<'_>, scope: &CaseScope, notes: &mut Notes| {
                 let cases = split::read(&pieces, self.path, scope, notes)?;
                 Some(Listed { cases, total: pieces.items() })
             };
@@ -148,7 +156,7 @@ impl SuiteLoader<'_> {
     fn read(
         &self,
         text: &str,
-        cases: impl FnOnce(&Node<'_>, &Scope, &mut Notes) -> Option<Listed>,
+        cases: impl FnOnce(&Node<'_>, &CaseScope, &mut Notes) -> Option<Listed>,
         notes: &mut Notes,
     ) -> Option<Parsed> {
         let root = yaml::parse(text, notes)?;
@@ -158,7 +166,7 @@ impl SuiteLoader<'_> {
     fn read_root(
         &self,
         root: &Node<'_>,
-        cases: impl FnOnce(&Node<'_>, &Scope, &mut Notes) -> Option<Listed>,
+        cases: impl FnOnce(&Node<'_>, &CaseScope, &mut Notes) -> Option<Listed>,
         notes: &mut Notes,
     ) -> Option<Parsed> {
         let read = Head::read(root, &CASES, notes, &self.env)?;
@@ -209,7 +217,7 @@ impl SuiteLoader<'_> {
             return self.read_root(root, listed_cases, notes);
         };
         let (scope, target) = self.beside(notes);
-        warn_of_twins(items, &scope, notes);
+        warn_of_twins(items, &scope.filter, notes);
         let cases = split::check_all(items, 0, &scope, notes);
         Some(hold(cases, items.len(), scope, target, notes))
     }
@@ -219,7 +227,7 @@ impl SuiteLoader<'_> {
         let parsed = Data::new(self.path).and_then(|data| {
             let (scope, target) = self.beside(notes);
             let layout = if Format::of(self.path) == Some(Format::Csv) {
-                let Some(table) = csv_header::read(&data, self.path, &scope.defaults, notes)?
+                let Some(table) = csv_header::read(&data, self.path, &scope.given.defaults, notes)?
                 else {
                     return Ok(None);
                 };
@@ -227,7 +235,7 @@ impl SuiteLoader<'_> {
             } else {
                 Layout::Lines
             };
-            let suite = Arc::clone(&scope.suite);
+            let suite = Arc::clone(&scope.given.suite);
             let cases = check::check(data, layout, scope, notes)?;
             Ok(Some(Parsed { suite, target, cases, is_of_2: false }))
         });
@@ -238,7 +246,7 @@ impl SuiteLoader<'_> {
     }
 
     /// What the YAML file of the same name says about a dataset: its name, target and evaluators.
-    fn beside(&self, notes: &mut Notes) -> (Scope, Option<String>) {
+    fn beside(&self, notes: &mut Notes) -> (CaseScope, Option<String>) {
         let nothing = || self.scope(Head::default(), Defaults::default());
         let Some(path) = sidecar(self.path).filter(|path| path.is_file()) else { return nothing() };
         let Some(text) = read_text(&path, notes) else { return nothing() };
@@ -281,17 +289,17 @@ fn warn_of_suite_beside(path: &Path, notes: &mut Notes) {
 fn hold(
     cases: Vec<Arc<EvalCase>>,
     total: usize,
-    scope: Scope,
+    scope: CaseScope,
     target: Option<String>,
     notes: &mut Notes,
 ) -> Parsed {
-    note_default_guidelines(&cases, &scope, notes);
+    note_default_guidelines(&cases, &scope.files, notes);
     let mut by_target = BTreeMap::new();
     for case in &cases {
         *by_target.entry(case.target.clone()).or_default() += 1;
     }
     let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total, sha256: None };
-    Parsed { suite: scope.suite, target, cases, is_of_2: false }
+    Parsed { suite: scope.given.suite, target, cases, is_of_2: false }
 }
 
 /// The wanted ones of the cases in a file, and how many there are.
@@ -301,7 +309,7 @@ struct Listed {
 }
 
 /// The cases of a file that was read whole.
-fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Listed> {
+fn listed_cases(root: &Node<'_>, scope: &CaseScope, notes: &mut Notes) -> Option<Listed> {
     let list = CASES.iter().find_map(|key| root.get(key));
     let Some(items) = list.and_then(Node::as_list) else {
         let message = match list {
@@ -309,7 +317,7 @@ fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Lis
             Some(list) => format!("`evalcases` must be a list of cases, not {}", list.describe()),
         };
         let span = list.map_or(Span { start: 0, end: 1 }, |list| list.span);
-        let help = if is_sidecar(&scope.suite.file) {
+        let help = if is_sidecar(&scope.given.suite.file) {
             "name the dataset beside it instead, which it is about"
         } else {
             "add `evalcases:` with a list of cases"
@@ -317,16 +325,16 @@ fn listed_cases(root: &Node<'_>, scope: &Scope, notes: &mut Notes) -> Option<Lis
         notes.error("suite::cases", Some(span), message).help(help);
         return None;
     };
-    warn_of_twins(items, scope, notes);
+    warn_of_twins(items, &scope.filter, notes);
     Some(Listed { cases: split::check_all(items, 0, scope, notes), total: items.len() })
 }
 
 /// Two cases of the same id run both, but cannot be told apart in results.
-fn warn_of_twins(items: &[Node<'_>], scope: &Scope, notes: &mut Notes) {
+fn warn_of_twins(items: &[Node<'_>], filter: &CaseFilter, notes: &mut Notes) {
     let mut first: HashMap<&str, usize> = HashMap::with_capacity(items.len());
     for (ordinal, item) in items.iter().enumerate() {
         let Some(id) = case::id(item) else { continue };
-        if !scope.selection.wants(item) {
+        if !filter.wants(item) {
             continue;
         }
         if let Some(earlier) = first.insert(id, ordinal) {
@@ -346,8 +354,8 @@ pub(in crate::load) fn warn_of_twin(
 }
 
 /// Nobody wrote the default patterns down, so somebody may wonder why a file is missing from the question.
-fn note_default_guidelines(cases: &[Arc<EvalCase>], scope: &Scope, notes: &mut Notes) {
-    if !scope.files.guidelines().are_defaults() {
+fn note_default_guidelines(cases: &[Arc<EvalCase>], files: &Files, notes: &mut Notes) {
+    if !files.guidelines().are_defaults() {
         return;
     }
     if let Some(file) = cases.iter().find_map(|case| case.guidelines().next()) {

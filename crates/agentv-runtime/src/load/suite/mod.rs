@@ -5,6 +5,7 @@ pub(super) mod defaults;
 mod evaluators;
 mod files;
 pub(super) mod guidelines;
+pub(super) mod head;
 pub(super) mod loader;
 mod messages;
 pub(super) mod places;

@@ -1,6 +1,6 @@
 //! On which line each case of an eval file starts, for those who point at cases.
 
-use super::scope::CASES;
+use super::head::CASES;
 use crate::config::{Node, Notes};
 use crate::load::discover::format::Format;
 use crate::load::syntax::{json, yaml};

@@ -1,7 +1,7 @@
 //! An eval file as it is written, for those who write it in another way. Its cases are not checked.
 
 use super::defaults::Defaults;
-use super::scope::CASES;
+use super::head::CASES;
 use crate::config::{Node, Notes};
 use crate::load::Report;
 use crate::load::dataset::csv::Table;

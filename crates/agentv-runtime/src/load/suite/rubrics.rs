@@ -1,7 +1,7 @@
 //! Cases that have no rubrics yet, and how to write some into their file without touching anything else in it.
 
 use super::case;
-use super::scope::CASES;
+use super::head::CASES;
 use crate::config::{Kind, Node, Notes};
 use crate::load::syntax::yaml;
 use serde_json::{Value, json};

@@ -1,192 +1,80 @@
 //! What the cases of one eval file are checked against.
 
-use super::defaults::{Defaults, TEXTS};
-use super::evaluators::{self, LastBuilt};
+use super::defaults::Defaults;
+use super::evaluators::{EvaluatorBuilder, SharedEvaluators};
 use super::files::Files;
 use super::workspace;
-use crate::config::{Cost, Env, Fields, FromNode as _, Leftovers, Node, Notes};
-use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
+use crate::config::{Cost, Env, Fields, Node, Notes};
+use crate::evaluators::CaseDigest;
 use crate::load::select::selection::Selection;
-use crate::process::Processes;
-use agentv_core::evaluator::OnError;
-use agentv_core::metrics::EXPLORATION_TOOLS;
-use agentv_core::{EvaluatorEntry, Score, Suite, Trials, WorkspaceSpec};
-use std::path::{Path, PathBuf};
+use agentv_core::{EvaluatorEntry, Suite, WorkspaceSpec};
 use std::sync::Arc;
 
-/// Shared by all cases of a file.
+/// All that it takes to check a case of one file.
 #[derive(Debug)]
-pub(in crate::load) struct Scope {
-    pub suite: Arc<Suite>,
+pub(in crate::load) struct CaseScope {
+    pub given: SuiteScope,
+    pub builder: EvaluatorBuilder,
     pub files: Arc<Files>,
     pub env: Env,
-    pub processes: Arc<Processes>,
-    /// The suite's evaluators, for cases that name none.
-    pub evaluators: Option<Shared>,
-    /// The evaluators of the case that was read last.
-    pub last_built: LastBuilt,
-    /// What the suite says of its cases' workspaces.
-    pub workspace: Option<Arc<WorkspaceSpec>>,
-    /// What the suite says for cases that do not.
+    pub filter: CaseFilter,
+}
+
+/// What a suite gives to its cases.
+#[derive(Debug)]
+pub(in crate::load) struct SuiteScope {
+    pub suite: Arc<Suite>,
+    /// Vars and texts for cases that have none of their own.
     pub defaults: Defaults,
-    /// Who grades where nobody is named.
+    /// The suite's evaluators, for cases that name none.
+    pub evaluators: Option<SharedEvaluators>,
+    /// Grades where neither the case nor the suite names an evaluator.
     pub default_judge: Arc<[EvaluatorEntry]>,
-    /// What a failed grading does, unless the evaluator says otherwise.
-    pub on_error: OnError,
-    pub digests: FileDigests,
-    /// Which cases are wanted.
+    pub workspace: Option<Arc<WorkspaceSpec>>,
+}
+
+/// Which cases of a file are wanted.
+#[derive(Debug)]
+pub(in crate::load) struct CaseFilter {
     pub selection: Selection,
     /// Whether the eval file itself was changed, so that all of its cases were.
     pub is_touched: bool,
 }
 
-/// Evaluators that are built once for many cases.
-#[derive(Debug, Clone)]
-pub(in crate::load) struct Shared {
-    pub entries: Arc<[EvaluatorEntry]>,
-    /// What they add to a case's fingerprint.
-    pub digest: [u8; 32],
-    /// Whether they depend on a file that was changed.
-    pub is_touched: bool,
-}
-
-/// What stands at the head of an eval file, or in the file beside a dataset.
-#[derive(Debug)]
-pub(super) struct Head {
-    pub dataset: Option<String>,
-    pub target: Option<String>,
-    /// Whether answers are kept from run to run, if the suite says so.
-    pub cache: Option<bool>,
-    /// How often each case is asked, if the suite says so.
-    pub trials: Option<Trials>,
-    pub pass_score: Score,
-    pub exploration_tools: Vec<String>,
-    pub on_error: OnError,
-}
-
-impl Default for Head {
-    fn default() -> Self {
-        Self {
-            dataset: None,
-            target: None,
-            cache: None,
-            trials: None,
-            pass_score: Score::ONE,
-            exploration_tools: EXPLORATION_TOOLS.iter().map(|tool| (*tool).to_owned()).collect(),
-            on_error: OnError::default(),
-        }
-    }
-}
-
-/// What a suite's own keys say, and those that can only be read once the suite is known.
-pub(super) struct ReadHead<'t> {
-    pub head: Head,
-    pub evaluators: Option<&'t Node<'t>>,
-    pub workspace: Option<&'t Node<'t>>,
-}
-
-/// Keys of the head that mean something to people or to other tools.
-const SILENT: [&str; 6] = ["$schema", "description", "name", "version", "metadata", "evaluator"];
-
-/// The names of the list of cases, the best first.
-pub(in crate::load) const CASES: [&str; 3] = ["evalcases", "tests", "eval_cases"];
-
-impl Head {
-    /// Reads the suite's keys. `extra` are keys that the caller reads itself.
-    pub(in crate::load) fn read<'t>(
-        root: &'t Node<'t>,
-        extra: &[&'static str],
-        notes: &mut Notes,
-        env: &Env,
-    ) -> Option<ReadHead<'t>> {
-        let mut fields = Fields::of(root, "the eval file", Cost::Command, notes, env)?;
-        // The defaults of cases are read by `Defaults`.
-        for key in SILENT.iter().chain(extra).chain(&["vars"]).chain(TEXTS.concat().iter()) {
-            fields.node(key);
-        }
-        let mut head = Self { dataset: fields.take("dataset"), ..Self::default() };
-        let legacy_target: Option<String> = fields.take("target");
-        let execution = fields.node("execution");
-        let mut workspace = fields.node("workspace");
-        fields.finish(Leftovers::Warn);
-        let mut list = None;
-        if let Some(node) = execution {
-            let mut fields =
-                Fields::of(node, "`execution` of the eval file", Cost::Command, notes, env)?;
-            head.target = fields.take("target");
-            head.cache = fields.take("cache");
-            head.trials = trials(&mut fields);
-            list = fields.node("evaluators");
-            workspace = fields.node("workspace").or(workspace);
-            if let Some(score) = fields.take::<f64>("pass_score") {
-                head.pass_score = Score::clamped(score);
-                if !(0.0..=1.0).contains(&score) {
-                    let message = format!("`pass_score` must be from 0 to 1, not `{score}`");
-                    fields.error("suite::pass-score", "pass_score", message);
-                }
-            }
-            if let Some(policy) = entry::on_error(&mut fields, OnError::default()) {
-                head.on_error = policy;
-            }
-            if let Some(tools) = fields.take("exploration_tools") {
-                head.exploration_tools = tools;
-            }
-            fields.finish(Leftovers::Warn);
-        }
-        head.target = head.target.or(legacy_target);
-        Some(ReadHead { head, evaluators: list, workspace })
+impl CaseFilter {
+    /// Whether a case is wanted, by what is written of it.
+    pub(in crate::load) fn wants(&self, node: &Node<'_>) -> bool {
+        self.selection.wants(node)
     }
 
-    pub(super) fn into_suite(self, file: &Path) -> (Suite, Option<String>) {
-        let stem =
-            file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        let stem = if stem.is_empty() { "eval".to_owned() } else { stem };
-        let suite = Suite {
-            file: file.to_owned(),
-            dir: file.parent().map_or_else(PathBuf::new, Path::to_owned),
-            dataset: self.dataset.filter(|dataset| !dataset.trim().is_empty()).unwrap_or(stem),
-            pass_score: self.pass_score,
-            exploration_tools: self.exploration_tools,
-            cache: self.cache,
-            trials: self.trials,
-        };
-        (suite, self.target)
+    /// Whether only cases that depend on changed files are wanted.
+    pub(super) fn is_watching(&self) -> bool {
+        self.selection.changed.is_some()
     }
-}
 
-fn trials(fields: &mut Fields<'_, '_>) -> Option<Trials> {
-    let node = fields.node("trials")?;
-    let count = u64::from_node(node).ok().and_then(|count| u32::try_from(count).ok());
-    let trials = count.and_then(Trials::new);
-    if trials.is_none() {
-        let (most, found) = (Trials::MOST, node.to_value());
-        let message = format!("`trials` must be a whole number from 1 to {most}, not `{found}`");
-        fields
-            .error_at("suite::trials", node.span, message)
-            .help("leave `trials` out to ask each case once");
-    }
-    trials
-}
-
-impl Scope {
-    /// A fingerprint to begin with.
-    pub(in crate::load) fn digest(&self) -> CaseDigest {
+    /// An empty fingerprint, which notices dependencies on changed files.
+    pub(super) fn new_digest(&self) -> CaseDigest {
         CaseDigest::watching(self.selection.changed.clone())
     }
 
-    /// What evaluators are given to build themselves.
-    pub(in crate::load) fn build<'a>(&'a self, fingerprint: &'a mut CaseDigest) -> Build<'a> {
-        Build {
-            eval_dir: &self.suite.dir,
-            search: self.files.search(),
-            processes: &self.processes,
-            on_error: self.on_error,
-            scrub_judges: self.files.guidelines().scrub_judges,
-            digests: &self.digests,
-            fingerprint,
+    /// Whether a case with this fingerprint is wanted, by the files it depends on.
+    pub(super) fn wants_changed(&self, fingerprint: &CaseDigest) -> bool {
+        !self.is_watching() || self.is_touched || fingerprint.is_touched()
+    }
+}
+
+impl SuiteScope {
+    /// The case's own workspace over the suite's.
+    pub(super) fn workspace_with(&self, own: Option<WorkspaceSpec>) -> Option<Arc<WorkspaceSpec>> {
+        match (own, &self.workspace) {
+            (None, shared) => shared.clone(),
+            (Some(own), Some(shared)) => Some(Arc::new(own.over(shared))),
+            (Some(own), None) => Some(Arc::new(own)),
         }
     }
+}
 
+impl CaseScope {
     /// Reads what the suite says of workspaces. Where that is wrong, no case can be run as it was meant.
     pub(super) fn share_workspace(
         &mut self,
@@ -195,37 +83,15 @@ impl Scope {
         notes: &mut Notes,
     ) {
         let Some(node) = node else { return };
+        let dir = &self.given.suite.dir;
         let fields = Fields::of(root, "the eval file", Cost::Command, notes, &self.env);
-        let spec =
-            fields.and_then(|mut fields| workspace::read(node, &mut fields, &self.suite.dir));
-        self.workspace = spec.map(Arc::new);
+        let spec = fields.and_then(|mut fields| workspace::read(node, &mut fields, dir));
+        self.given.workspace = spec.map(Arc::new);
     }
 
-    /// Builds the suite's own evaluators, once the rest of the scope is there.
+    /// Builds the suite's own evaluators.
     pub(super) fn share_evaluators(&mut self, list: Option<&Node<'_>>, notes: &mut Notes) {
         let Some(list) = list else { return };
-        let mut fingerprint = self.digest();
-        fingerprint.node(list);
-        let entries = evaluators::build(list, self, &mut fingerprint, notes);
-        if entries.is_empty() && list.as_list().is_some_and(<[Node<'_>]>::is_empty) {
-            warn_of_empty_list(list, notes);
-            return;
-        }
-        self.evaluators = Some(Shared {
-            entries: entries.into(),
-            is_touched: fingerprint.is_touched(),
-            digest: fingerprint.finish(),
-        });
+        self.given.evaluators = self.builder.shared(list, self.filter.new_digest(), notes);
     }
-}
-
-/// An empty list is not "no grading": the default judge takes over, as it always did.
-pub(super) fn warn_of_empty_list(list: &Node<'_>, notes: &mut Notes) {
-    notes
-        .warning(
-            "evaluator::empty",
-            Some(list.span),
-            "the list of evaluators is empty, so the default judge grades",
-        )
-        .help("remove the key, or add an evaluator");
 }

@@ -6,7 +6,8 @@
 
 use super::case;
 use super::case::Purpose;
-use super::scope::{CASES, Scope};
+use super::head::CASES;
+use super::scope::CaseScope;
 use crate::config::{Node, Notes};
 use crate::load::syntax::yaml;
 use crate::parallel::on_each_core;
@@ -122,7 +123,7 @@ fn may_have_anchor(text: &str) -> bool {
 pub(in crate::load) fn read(
     split: &Split<'_>,
     path: &Path,
-    scope: &Scope,
+    scope: &CaseScope,
     notes: &mut Notes,
 ) -> Option<Vec<Arc<EvalCase>>> {
     let next = AtomicUsize::new(0);
@@ -153,7 +154,7 @@ struct Part {
     notes: Notes,
 }
 
-fn read_piece(piece: &Piece<'_>, path: &Path, scope: &Scope) -> Option<Part> {
+fn read_piece(piece: &Piece<'_>, path: &Path, scope: &CaseScope) -> Option<Part> {
     let mut notes = Notes::new(path);
     let tree = yaml::parse(piece.text, &mut notes)?;
     let items = tree.as_list().filter(|items| items.len() == piece.items)?;
@@ -166,10 +167,10 @@ fn read_piece(piece: &Piece<'_>, path: &Path, scope: &Scope) -> Option<Part> {
 pub(super) fn check_all(
     items: &[Node<'_>],
     first: usize,
-    scope: &Scope,
+    scope: &CaseScope,
     notes: &mut Notes,
 ) -> Vec<Arc<EvalCase>> {
-    let numbered = items.iter().zip(first..).filter(|(item, _)| scope.selection.wants(item));
+    let numbered = items.iter().zip(first..).filter(|(item, _)| scope.filter.wants(item));
     numbered
         .filter_map(|(item, ordinal)| case::check(item, ordinal, scope, Purpose::Run, notes))
         .map(Arc::new)

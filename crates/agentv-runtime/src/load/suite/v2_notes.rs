@@ -4,7 +4,7 @@
 //! AgentV does today. Each thing is said once for a file, however many cases it concerns, and not at all where the file
 //! itself decides it.
 
-use super::scope::CASES;
+use super::head::CASES;
 use crate::config::{Node, Note, Notes, Span};
 use std::path::Path;
 
