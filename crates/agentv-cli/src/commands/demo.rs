@@ -34,6 +34,8 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Exit {
     };
     let there = Environment {
         repo_root: repo_root(&dir),
+        // What the demo leaves behind is in its folder, and goes with it.
+        project_root: dir.clone(),
         working_dir: dir,
         env: environment.env.clone(),
         shown_from: environment.working_dir.clone(),

@@ -121,7 +121,7 @@ impl Found {
 const LATEST: &str = "latest";
 
 fn find(name: &Path, environment: &Environment) -> Result<Found, Refusal> {
-    let runs = Runs::of(&environment.working_dir);
+    let runs = environment.runs();
     let name = match name.to_str() {
         Some(LATEST) if !environment.working_dir.join(LATEST).exists() => {
             let newest = runs.list().into_iter().find(|info| info.graded.is_none());

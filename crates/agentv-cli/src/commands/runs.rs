@@ -8,7 +8,7 @@ use agentv_wire::{Exit, RunInfo, number};
 use serde_json::{Value, json};
 
 pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Exit {
-    let runs = Runs::of(&environment.working_dir);
+    let runs = environment.runs();
     match command {
         RunsCommand::List { format } => list(format, &runs),
         RunsCommand::Show { run, format } => show(run, format, &runs),

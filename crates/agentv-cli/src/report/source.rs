@@ -6,7 +6,7 @@ use crate::settings::Environment;
 use agentv_core::Response;
 use agentv_runtime::process::Processes;
 use agentv_runtime::results_io::{Reader, ResultsError, find_results};
-use agentv_runtime::run_dir::{Index, Known, PastAnswer, RunFiles, Runs};
+use agentv_runtime::run_dir::{Index, Known, PastAnswer, RunFiles};
 use agentv_wire::{RunFileKind, RunInfo};
 use std::path::{Path, PathBuf};
 
@@ -46,10 +46,10 @@ impl Source {
         let name = match name {
             Some(name) if name != Path::new("latest") => name.to_owned(),
             _ => {
-                let mut runs = Runs::of(&environment.working_dir).list().into_iter();
+                let mut runs = environment.runs().list().into_iter();
                 let last = runs.next().ok_or_else(|| ResultsError::Missing {
                     name: "latest".to_owned(),
-                    problem: "no run was started in this directory".to_owned(),
+                    problem: "there are no runs in this project".to_owned(),
                 })?;
                 PathBuf::from(last.run)
             }

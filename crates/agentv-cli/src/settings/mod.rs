@@ -9,6 +9,7 @@ pub(crate) use resolve::{EvalSettings, SettingsError, Showing, files, unnamed};
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};
 use agentv_runtime::process::Processes;
+use agentv_runtime::run_dir::Runs;
 use agentv_wire::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub(crate) struct Environment {
     pub working_dir: PathBuf,
     pub repo_root: PathBuf,
+    /// Where run folders, results and caches are.
+    pub project_root: PathBuf,
     pub env: Env,
     /// From where people see paths: the working directory, but for a demo in a folder below it.
     pub shown_from: PathBuf,
@@ -32,17 +35,23 @@ impl Environment {
     pub(crate) fn capture() -> io::Result<Self> {
         let working_dir = std::env::current_dir()?;
         let repo_root = agentv_runtime::load::repo_root(&working_dir);
+        let project_root = agentv_runtime::load::project_root(&working_dir);
         // A variable that is not text cannot be named in a file either; children inherit it all the same.
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let shown_from = working_dir.clone();
-        Ok(Self { working_dir, repo_root, env: Env::new(variables), shown_from })
+        Ok(Self { working_dir, repo_root, project_root, env: Env::new(variables), shown_from })
     }
 
-    /// Where `.agentv` is looked for, the nearest first.
-    pub(crate) fn bases(&self) -> [&Path; 2] {
-        [&self.working_dir, &self.repo_root]
+    /// The run folders of the project.
+    pub(crate) fn runs(&self) -> Runs {
+        Runs::of(&self.project_root)
+    }
+
+    /// Where runs are looked for by their ids, the nearest first. Earlier versions kept them in the working directory.
+    pub(crate) fn bases(&self) -> [&Path; 3] {
+        [&self.working_dir, &self.project_root, &self.repo_root]
     }
 
     /// A path as people see it: from the working directory, where it lies below that.
@@ -69,7 +78,7 @@ impl Environment {
 
     /// Where answers are kept from run to run.
     pub(crate) fn cache_dir(&self) -> PathBuf {
-        self.working_dir.join(".agentv/cache")
+        self.project_root.join(".agentv/cache")
     }
 
     /// The same for somebody who may be elsewhere.

@@ -306,5 +306,5 @@ fn writer(format: OutputFormat) -> Result<&'static WriterKind, SettingsError> {
 pub(crate) fn unnamed(command: &str, writer: &WriterKind, environment: &Environment) -> PathBuf {
     let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
     let path = format!(".agentv/results/{command}_{stamp}.{}", writer.extension);
-    environment.working_dir.join(path)
+    environment.project_root.join(path)
 }

@@ -22,6 +22,7 @@ mod examples;
 mod files;
 mod generate;
 mod grade;
+mod identity;
 mod import;
 mod init;
 mod judge_test;

@@ -19,7 +19,7 @@ pub use dataset::csv_header::reads_as_var;
 pub use dataset::ordinals::Ordinals;
 pub use dataset::source::{CaseSource, Cases, Pulled, SourceError};
 pub use discover::format::{Format, has_cases, is_eval_file};
-pub use discover::paths::{DiscoverError, eval_files, repo_root, targets_in};
+pub use discover::paths::{DiscoverError, eval_files, project_root, repo_root, targets_in};
 pub use discover::suites::{FoundSuites, suites_below};
 pub use discover::validate::{FileKind, validatable, validate};
 pub use select::changed::{ChangedError, changed_since};

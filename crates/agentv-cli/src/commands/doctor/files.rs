@@ -143,7 +143,7 @@ impl Files<'_> {
 
     /// The files that hold for the whole project.
     fn configuration(&self, findings: &mut Vec<Finding>) {
-        let mut bases = self.environment.bases().to_vec();
+        let mut bases = vec![&self.environment.working_dir, &self.environment.repo_root];
         bases.dedup();
         let paths = bases.into_iter().map(|dir| dir.join(".agentv/config.yaml"));
         for path in paths.filter(|path| path.is_file()) {

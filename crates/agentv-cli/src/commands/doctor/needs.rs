@@ -9,7 +9,6 @@ use agentv_runtime::http;
 use agentv_runtime::load::TargetSpec;
 use agentv_runtime::process::{Command, Gentle, Stdin, find};
 use agentv_runtime::providers::{Deps, Made, Need};
-use agentv_runtime::run_dir::Runs;
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -216,7 +215,7 @@ impl Doctor<'_> {
 
     /// Where results and run folders go.
     pub(super) fn run_folder(&self) -> Finding {
-        let runs = Runs::of(&self.environment.working_dir);
+        let runs = self.environment.runs();
         let there = runs.dir().ancestors().find(|dir| dir.exists()).unwrap_or(runs.dir());
         let finding = |message| Finding::good(Area::Machine, ".agentv/runs", message);
         match tempfile::tempfile_in(there) {

@@ -5,7 +5,7 @@ use super::resume::Earlier;
 use crate::settings::{Environment, EvalSettings};
 use crate::terminal;
 use agentv_runtime::run::{Ended, Outcome, Outputs, Plan, Resumed, Tally, resume};
-use agentv_runtime::run_dir::{self, FolderError, Journal, Link, Past, RunFolder, Runs};
+use agentv_runtime::run_dir::{self, FolderError, Journal, Link, Past, RunFolder};
 use agentv_runtime::writers::{ResultFile, WriterKind};
 use agentv_wire::{
     Ending, Exit, ResultRecord, RunFile, RunFileKind, RunInfo, RunTarget, RunTargetTotals,
@@ -132,7 +132,7 @@ pub(super) fn go_on(
 }
 
 fn open_book(info: RunInfo, environment: &Environment) -> Option<Book> {
-    let made = Runs::of(&environment.working_dir).create(&info.run).and_then(|folder| {
+    let made = environment.runs().create(&info.run).and_then(|folder| {
         let told = folder.tell(&info);
         told.map_err(|source| FolderError::Io { path: folder.files.dir.clone(), source })?;
         Ok(folder)

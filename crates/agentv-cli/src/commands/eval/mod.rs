@@ -16,7 +16,6 @@ use crate::settings::{Environment, EvalSettings, SettingsError, Showing};
 use crate::terminal::{self, Screen, Step};
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::run::{Limit, Outcome, Outputs, Plan, Run, Tally};
-use agentv_runtime::run_dir::Runs;
 use agentv_runtime::targets::Spending;
 use agentv_wire::Exit;
 use keep::Keeping;
@@ -83,8 +82,8 @@ fn attempt(
     environment: &Environment,
     presentation: &Presentation,
 ) -> Result<Exit, Refusal> {
-    let runs = Runs::of(&environment.working_dir);
-    let ordered = resume::order(args, words, &runs)?;
+    let runs = environment.runs();
+    let ordered = resume::order(args, words, &runs, environment)?;
     let mut settings = EvalSettings::resolve(ordered.args, environment)?;
     let origin = match &ordered.resume {
         Some(wanted) => {

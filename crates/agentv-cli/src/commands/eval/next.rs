@@ -1,9 +1,9 @@
 //! What may be wanted after a run, by what it came to.
 
+use super::resume::is_of_here;
 use crate::settings::{Environment, EvalSettings};
 use crate::terminal::Step;
 use agentv_runtime::run::{Ended, Outcome};
-use agentv_runtime::run_dir::Runs;
 use agentv_wire::{RunFileKind, RunInfo};
 
 /// At most three commands, what is needed most first. `run` is `None` where nothing is kept of the run.
@@ -46,9 +46,10 @@ fn before(run: &str, settings: &EvalSettings, environment: &Environment) -> Opti
         let evals = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
         info.run != run
             && info.ended.is_some()
+            && is_of_here(info, environment)
             && info.choice == settings.recorded_choice
             && evals.map(|file| &file.path).eq(&files)
     };
-    let runs = Runs::of(&environment.working_dir).list();
+    let runs = environment.runs().list();
     runs.into_iter().find(is_alike).map(|info| info.run)
 }

@@ -8,7 +8,7 @@ use agentv_runtime::run_dir::{FolderError, RunFolder, Runs};
 use agentv_wire::{RunFileKind, RunInfo};
 use clap::{CommandFactory as _, FromArgMatches as _};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the user wants, the command line of an earlier run included.
 pub(super) struct Order {
@@ -34,7 +34,12 @@ pub(in crate::commands) struct Earlier {
 }
 
 /// Completes a command line that names no files by that of the run which is resumed.
-pub(super) fn order(mut args: EvalArgs, words: &[OsString], runs: &Runs) -> Result<Order, Refusal> {
+pub(super) fn order(
+    mut args: EvalArgs,
+    words: &[OsString],
+    runs: &Runs,
+    environment: &Environment,
+) -> Result<Order, Refusal> {
     let command = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let Some(mut run) = args.resume.take() else {
         return Ok(Order { args, command, resume: None });
@@ -55,6 +60,7 @@ pub(super) fn order(mut args: EvalArgs, words: &[OsString], runs: &Runs) -> Resu
     let info = info.ok_or_else(|| {
         Refusal::usage("there is no run to resume", "start one: `agentv eval my.eval.yaml`")
     })?;
+    check_place(&info, environment)?;
     // What is said now comes last and wins.
     let both =
         [&words[..1], &info.command.iter().map(OsString::from).collect::<Vec<_>>(), &words[2..]];
@@ -86,6 +92,7 @@ pub(super) fn find(
         Wanted::Named(run) => named(run, runs)?,
         Wanted::Last => last(settings, runs, environment)?,
     };
+    check_place(&info, environment)?;
     if info.choice != settings.recorded_choice {
         return Err(Refusal::usage(
             format!("run `{}` was a run of other cases or targets", info.run),
@@ -97,6 +104,23 @@ pub(super) fn find(
     }
     let folder = runs.open(&info.run).map_err(|error| refusal(&error))?;
     Ok(Earlier { folder, info })
+}
+
+/// The paths of a run are relative to where it was started.
+fn check_place(info: &RunInfo, environment: &Environment) -> Result<(), Refusal> {
+    if is_of_here(info, environment) {
+        return Ok(());
+    }
+    let RunInfo { run, working_dir, .. } = info;
+    Err(Refusal::usage(
+        format!("run `{run}` was started in `{working_dir}`"),
+        format!("resume it there: `cd '{working_dir}' && agentv eval --resume {run}`"),
+    ))
+}
+
+/// Whether a run was started in the working directory.
+pub(super) fn is_of_here(info: &RunInfo, environment: &Environment) -> bool {
+    environment.working_dir == Path::new(&info.working_dir)
 }
 
 fn named(run: &str, runs: &Runs) -> Result<RunInfo, Refusal> {
@@ -124,6 +148,7 @@ fn last(
     let is_same = |info: &RunInfo| {
         let files = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
         asked_targets(info)
+            && is_of_here(info, environment)
             && info.choice == settings.recorded_choice
             && files.map(|file| &file.path).eq(&wanted)
     };

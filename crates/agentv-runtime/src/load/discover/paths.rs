@@ -49,6 +49,13 @@ pub fn repo_root(working_dir: &Path) -> PathBuf {
     working_dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(working_dir).to_owned()
 }
 
+/// The project that a directory belongs to: the nearest one from here upwards that holds `.agentv/` or `.git`, else the
+/// directory itself. A repository's root holds `.git`, so no project reaches beyond its repository.
+pub fn project_root(working_dir: &Path) -> PathBuf {
+    let is_root = |dir: &&Path| dir.join(".agentv").is_dir() || dir.join(".git").exists();
+    working_dir.ancestors().find(is_root).unwrap_or(working_dir).to_owned()
+}
+
 /// The eval files that the arguments name, sorted, each once.
 pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBuf>, DiscoverError> {
     let arguments: Vec<&str> = arguments
