@@ -1,6 +1,6 @@
 //! A suite and its cases, checked: what is here is usable as it stands.
 
-use crate::{EvalId, EvaluatorEntry, Score, TargetName, Trials, WorkspaceSpec};
+use crate::{EvalId, EvaluatorEntry, Score, SuiteId, TargetName, Trials, WorkspaceSpec};
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,8 @@ use std::sync::Arc;
 /// What the cases of one eval file share.
 #[derive(Debug)]
 pub struct Suite {
+    /// What the suite is known by, on every machine.
+    pub id: SuiteId,
     /// The eval file, absolute.
     pub file: PathBuf,
     /// The directory of the eval file, where judges and commands run.
@@ -29,7 +31,7 @@ pub struct Suite {
 pub struct EvalCase {
     pub suite: Arc<Suite>,
     pub id: EvalId,
-    /// The place in the file, from 0. Tells cases with the same id apart.
+    /// The position in the file, from 0: for the order of display and for streaming. It is not part of the identity.
     pub ordinal: usize,
     pub conversation_id: Option<String>,
     pub expected_outcome: String,
@@ -231,29 +233,6 @@ impl InputMessage {
 
 fn pretty(value: &Value) -> String {
     agentv_wire::number::to_string_pretty(value).unwrap_or_default()
-}
-
-/// What tells one piece of work from every other, across runs and machines.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct CaseKey {
-    pub file: PathBuf,
-    pub eval_id: EvalId,
-    pub ordinal: usize,
-    pub target: TargetName,
-    pub trial: u32,
-}
-
-impl CaseKey {
-    /// The first trial of a case on a target.
-    pub fn new(case: &EvalCase, target: &TargetName) -> Self {
-        Self {
-            file: case.suite.file.clone(),
-            eval_id: case.id.clone(),
-            ordinal: case.ordinal,
-            target: target.clone(),
-            trial: 0,
-        }
-    }
 }
 
 /// A hash of all that makes a case what it is: its text, the contents of its files, prompts and judge scripts.

@@ -91,6 +91,7 @@ impl Environment {
         Loader {
             working_dir: self.working_dir.clone(),
             repo_root: self.repo_root.clone(),
+            project_root: self.project_root.clone(),
             env: self.env.clone(),
             processes: Arc::clone(processes),
             selection: Selection::default(),

@@ -1,9 +1,10 @@
 //! What cases, suites, runs and projects are known by.
 
-use crate::context;
 use crate::runs::folder;
+use crate::{context, mocked};
 use agentv_test_support::{TestContext, cases, mock_target, targets};
 use std::fs;
+use std::os::unix::fs::symlink;
 
 /// A project with a suite in `evals/`.
 #[track_caller]
@@ -60,4 +61,21 @@ fn a_run_is_resumed_where_it_was_started() {
     let ran = cx.agentv(["eval", "suite.yaml", "--resume"]).run();
     ran.code(2).stderr_has("no run of these files with these choices can be resumed");
     cx.agentv(["eval", "--resume"]).cwd("evals").run().success();
+}
+
+#[test]
+fn a_file_is_run_once_however_often_it_is_named() {
+    let cx = mocked(&["a", "b"]);
+    fs::create_dir(cx.path("evals")).unwrap();
+    symlink(cx.path("suite.yaml"), cx.path("evals/link.yaml")).unwrap();
+    for names in [
+        &["suite.yaml", "./suite.yaml"][..],
+        &["suite.yaml", "suit?.yaml"],
+        &["evals/../suite.yaml", "suite.yaml"],
+        &["evals/link.yaml", "suite.yaml"],
+    ] {
+        let args = ["eval", "--out", "out.jsonl"].iter().chain(names);
+        let ran = cx.agentv(args).run();
+        assert_eq!(ran.success().records().len(), 2, "{names:?}");
+    }
 }

@@ -43,6 +43,7 @@ fn loader(dir: &Path) -> Loader {
     Loader {
         working_dir: dir.to_owned(),
         repo_root: dir.to_owned(),
+        project_root: dir.to_owned(),
         env: Env::default(),
         processes: Processes::new(String::new()),
         selection: Selection::default(),

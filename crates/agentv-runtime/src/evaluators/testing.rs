@@ -140,6 +140,7 @@ impl Bench {
     fn case(&self) -> EvalCase {
         EvalCase {
             suite: Arc::new(Suite {
+                id: "".into(),
                 file: PathBuf::new(),
                 dir: self.dir.clone(),
                 dataset: String::new(),

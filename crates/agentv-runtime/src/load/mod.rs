@@ -42,6 +42,8 @@ use std::sync::Arc;
 pub struct Loader {
     pub working_dir: PathBuf,
     pub repo_root: PathBuf,
+    /// Where the ids of suites start.
+    pub project_root: PathBuf,
     /// The process's environment.
     pub env: Env,
     pub processes: Arc<Processes>,

@@ -126,6 +126,7 @@ fn case(dir: &Path) -> EvalCase {
     ];
     EvalCase {
         suite: Arc::new(Suite {
+            id: "suite.yaml".into(),
             file: dir.join("suite.yaml"),
             dir: dir.to_owned(),
             dataset: "d".to_owned(),

@@ -2,6 +2,8 @@
 
 use super::format::{Format, is_eval_file, is_sidecar};
 use crate::load::select::glob;
+use agentv_core::SuiteId;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Why there is nothing to run.
@@ -56,7 +58,7 @@ pub fn project_root(working_dir: &Path) -> PathBuf {
     working_dir.ancestors().find(is_root).unwrap_or(working_dir).to_owned()
 }
 
-/// The eval files that the arguments name, sorted, each once.
+/// The eval files that the arguments name, sorted. A file that is named twice is there once, as it is spelled first.
 pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBuf>, DiscoverError> {
     let arguments: Vec<&str> = arguments
         .iter()
@@ -87,9 +89,27 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
     if !missing.is_empty() {
         return Err(DiscoverError::NoMatch(missing));
     }
+    let mut files = each_once(files);
     files.sort();
-    files.dedup();
     Ok(files)
+}
+
+/// Leaves out files that are named before, however they are spelled.
+pub(super) fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut known = HashSet::new();
+    files.into_iter().filter(|file| known.insert(canonical(file))).collect()
+}
+
+/// What a suite is known by: its canonical path from the project's root, or its absolute one outside of the project.
+pub(in crate::load) fn suite_id(file: &Path, project_root: &Path) -> SuiteId {
+    let (file, root) = (canonical(file), canonical(project_root));
+    let path = file.strip_prefix(root).unwrap_or(&file);
+    path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/").into()
+}
+
+/// Without links and detours. What has no such path, like a pipe, stays as it is.
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 /// Whether a pattern that matches this file means it. Many files are JSON or CSV, results are JSONL, and what stands beside
@@ -114,4 +134,42 @@ pub(in crate::load) const TARGETS_FILES: [&str; 5] = [
 /// The targets file in a directory.
 pub fn targets_in(dir: &Path) -> Option<PathBuf> {
     TARGETS_FILES.iter().map(|name| dir.join(name)).find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_project_is_the_nearest_folder_that_looks_like_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path();
+        for path in ["repository/.git", "repository/evals/.agentv", "repository/evals/deep"] {
+            fs::create_dir_all(base.join(path)).unwrap();
+        }
+        for (from, root) in [
+            ("repository", "repository"),
+            ("repository/evals", "repository/evals"),
+            ("repository/evals/deep", "repository/evals"),
+        ] {
+            assert_eq!(project_root(&base.join(from)), base.join(root), "{from}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_suite_has_one_id_however_it_is_spelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("project");
+        fs::create_dir_all(root.join("evals")).unwrap();
+        fs::write(root.join("evals/a.yaml"), "").unwrap();
+        fs::write(dir.path().join("b.yaml"), "").unwrap();
+        std::os::unix::fs::symlink(root.join("evals/a.yaml"), root.join("link.yaml")).unwrap();
+        for spelling in ["evals/a.yaml", "./evals/../evals/a.yaml", "link.yaml"] {
+            assert_eq!(suite_id(&root.join(spelling), &root).as_str(), "evals/a.yaml");
+        }
+        let outside = dir.path().canonicalize().unwrap().join("b.yaml");
+        assert_eq!(suite_id(&root.join("../b.yaml"), &root).as_str(), outside.to_str().unwrap());
+    }
 }

@@ -1,7 +1,7 @@
 //! The suites of a directory, for those who name no file: what lies in `evals/`, and what is called `*.eval.*`.
 
 use super::format::{Format, is_eval_file, is_sidecar};
-use super::paths::TARGETS_FILES;
+use super::paths::{TARGETS_FILES, each_once};
 use ignore::WalkBuilder;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -47,6 +47,7 @@ pub fn suites_below(dir: &Path, repo_root: &Path) -> FoundSuites {
             }
         }
     }
+    found.suites = each_once(found.suites);
     found
 }
 

@@ -1,10 +1,12 @@
 //! `agentv validate`: the loader itself, without a run.
 
 use super::format::{Format, is_eval_file, is_sidecar};
+use super::paths::each_once;
 use crate::config::{Cost, Notes};
 use crate::load::suite::guidelines;
 use crate::load::syntax::{read_text, yaml};
 use crate::load::{Loader, Report};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +61,12 @@ pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let mut found = Vec::new();
     let mut waiting = vec![path.to_owned()];
+    // A link may lead to a directory that is looked through already.
+    let mut known = HashSet::new();
     while let Some(dir) = waiting.pop() {
+        if !known.insert(dir.canonicalize()?) {
+            continue;
+        }
         for entry in std::fs::read_dir(&dir)? {
             let path = entry?.path();
             let name = path
@@ -75,7 +82,7 @@ pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
             }
         }
     }
-    Ok(found)
+    Ok(each_once(found))
 }
 
 /// Whether a file holds targets or configuration.

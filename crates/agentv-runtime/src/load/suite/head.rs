@@ -3,6 +3,7 @@
 use super::defaults::TEXTS;
 use crate::config::{Cost, Env, Fields, FromNode as _, Leftovers, Node, Notes};
 use crate::evaluators::entry;
+use crate::load::discover::paths::suite_id;
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
 use agentv_core::{Score, Suite, Trials};
@@ -95,11 +96,12 @@ impl Head {
         Some(ReadHead { head, evaluators: list, workspace })
     }
 
-    pub(super) fn into_suite(self, file: &Path) -> (Suite, Option<String>) {
+    pub(super) fn into_suite(self, file: &Path, project_root: &Path) -> (Suite, Option<String>) {
         let stem =
             file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let stem = if stem.is_empty() { "eval".to_owned() } else { stem };
         let suite = Suite {
+            id: suite_id(file, project_root),
             file: file.to_owned(),
             dir: file.parent().map_or_else(PathBuf::new, Path::to_owned),
             dataset: self.dataset.filter(|dataset| !dataset.trim().is_empty()).unwrap_or(stem),

@@ -103,7 +103,7 @@ impl SuiteLoader<'_> {
 
     fn scope(&self, head: Head, defaults: Defaults) -> (CaseScope, Option<String>) {
         let on_error = head.on_error;
-        let (suite, target) = head.into_suite(self.path);
+        let (suite, target) = head.into_suite(self.path, &self.loader.project_root);
         let suite = Arc::new(suite);
         let processes = &self.loader.processes;
         let builder = EvaluatorBuilder {
