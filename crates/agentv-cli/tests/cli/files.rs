@@ -79,21 +79,6 @@ fn settings_may_be_nested_and_flat_ones_win() {
     assert!(record["execution_metrics"]["duration_ms"].as_f64().unwrap() >= 40.0, "{record}");
 }
 
-#[test]
-fn ids_that_stand_twice_are_warned_of_and_run_both() {
-    let cx = mocked(&["a", "b", "a"]);
-    let ran = eval(&cx, &[]);
-    ran.success().stderr_has("the id `a` stands twice").stderr_has("suite.yaml:11:9");
-    ran.stdout_has("Warnings in files: 1");
-    assert_eq!(ran.records().len(), 3);
-    eval(&cx, &["--strict"]).code(2);
-    let line = "{\"id\":\"a\",\"input\":\"q\",\"expected_outcome\":\"x\",\"evaluators\":[{\"type\":\"contains\",\"value\":\"ok\"}]}\n";
-    cx.write("data.jsonl", &line.repeat(2));
-    let ran = cx.agentv(["eval", "data.jsonl", "--out", "out.jsonl"]).run();
-    ran.success().stderr_has("the id `a` stands twice").stderr_has("data.jsonl:2:");
-    assert_eq!(ran.records().len(), 2);
-}
-
 /// A dataset of two lines, of which the second has an `execution` of its own.
 #[track_caller]
 fn dataset(second: &Value, sidecar: Option<&str>) -> (TestContext, Ran) {

@@ -1,8 +1,9 @@
 //! What cases, suites, runs and projects are known by.
 
 use crate::runs::folder;
-use crate::{context, mocked};
-use agentv_test_support::{TestContext, cases, mock_target, targets};
+use crate::{context, eval, mocked};
+use agentv_test_support::{GRADER, Ran, TestContext, cases, mock_target, targets};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 
@@ -78,4 +79,120 @@ fn a_file_is_run_once_however_often_it_is_named() {
         let ran = cx.agentv(args).run();
         assert_eq!(ran.success().records().len(), 2, "{names:?}");
     }
+}
+
+/// Runs a file of these cases, once as it is and once without what is invalid.
+#[track_caller]
+fn twice(name: &str, text: &str) -> (TestContext, [Ran; 2]) {
+    let cx = mocked(&[]);
+    cx.write(name, text);
+    if !name.ends_with("yaml") {
+        cx.write("data.yaml", &format!("execution:\n  evaluators:\n    - {GRADER}\n"));
+    }
+    let args = ["eval", name, "--out", "out.jsonl"];
+    let ran = cx.agentv(args).run();
+    let skipping = cx.agentv(args.iter().chain(&["--skip-invalid"])).run();
+    (cx, [ran, skipping])
+}
+
+/// Whatever the format, the later of two cases with one id is refused, or left out.
+#[track_caller]
+fn refuses_duplicate(name: &str, text: &str, first_line: usize, place: &str) {
+    let (_cx, [ran, skipping]) = twice(name, text);
+    let message = format!("duplicate id \"a\" (first used at line {first_line})");
+    ran.code(2).stderr_has(&message).stderr_has(place);
+    skipping.success().stderr_has(&message);
+    let records = skipping.records();
+    let ids: BTreeSet<&str> =
+        records.iter().map(|record| record["eval_id"].as_str().unwrap()).collect();
+    assert_eq!((records.len(), ids), (2, BTreeSet::from(["a", "b"])));
+}
+
+#[test]
+fn an_id_is_used_once_in_a_suite() {
+    let case = |id: &str| format!("{{\"id\": \"{id}\", \"input\": \"q\", \"criteria\": \"c\"}}");
+    let rows = ["a", "b", "a"].map(case);
+    refuses_duplicate("data.jsonl", &format!("\n{}", rows.join("\n")), 2, "data.jsonl:4:8");
+    refuses_duplicate("data.json", &format!("[\n{}]", rows.join(",\n")), 2, "data.json:4:8");
+    let yaml = format!("execution:\n  evaluators:\n    - {GRADER}\nevalcases:\n");
+    let list: String = rows.iter().map(|row| format!("  - {row}\n")).collect();
+    refuses_duplicate("suite.yaml", &(yaml + &list), 5, "suite.yaml:7:12");
+    let table = "id,input,criteria\na,q,c\n\nb,\"q\nq\",c\na,q,c\n";
+    refuses_duplicate("data.csv", table, 2, "data.csv:6:1");
+}
+
+#[test]
+fn an_id_is_used_once_in_a_suite_that_is_read_in_pieces_or_streamed() {
+    let long = "q".repeat(300);
+    let case =
+        |id: String| format!("{{\"id\": \"{id}\", \"input\": \"{long}\", \"criteria\": \"c\"}}");
+    let ids = (0..1500).map(|number| format!("c{number}")).chain(["c3".to_owned()]);
+    let rows: Vec<String> = ids.map(case).collect();
+    let yaml = format!("execution:\n  evaluators:\n    - {GRADER}\nevalcases:\n");
+    let list: String = rows.iter().map(|row| format!("  - {row}\n")).collect();
+    for (name, text, first) in [("suite.yaml", yaml + &list, 8), ("data.jsonl", rows.join("\n"), 4)]
+    {
+        let (_cx, [ran, skipping]) = twice(name, &text);
+        let message = format!("duplicate id \"c3\" (first used at line {first})");
+        ran.code(2).stderr_has(&message);
+        skipping.success().stderr_has(&message);
+        assert_eq!(skipping.records().len(), 1500);
+    }
+}
+
+#[test]
+fn what_is_not_wanted_may_repeat_an_id() {
+    let cx = mocked(&["a", "b", "a"]);
+    assert_eq!(eval(&cx, &["--filter", "b"]).success().records().len(), 1);
+    eval(&cx, &["--filter", "a"]).code(2);
+}
+
+/// The ids of the records of a dataset without ids, in the order of its rows.
+#[track_caller]
+fn ids(cx: &TestContext, name: &str, text: &str, more: &[&str]) -> Vec<String> {
+    cx.write(name, text);
+    let args = ["eval", name, "--out", "out.jsonl", "--workers", "1"];
+    let ran = cx.agentv(args.iter().chain(more)).run();
+    let records = ran.success().records();
+    records.iter().map(|record| record["eval_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn rows_without_an_id_have_one_that_stays_when_rows_are_added() {
+    let cx = mocked(&[]);
+    cx.write("data.yaml", &format!("execution:\n  evaluators:\n    - {GRADER}\n"));
+    let row = |input: &str| format!("{{\"input\": \"{input}\", \"criteria\": \"c\"}}\n");
+    let before = ids(&cx, "data.jsonl", &(row("one") + &row("two")), &[]);
+    assert!(before.iter().all(|id| id.len() == 14 && id.starts_with("row-")), "{before:?}");
+    let text = row("zero") + &row("one") + &row("two") + &row("one");
+    let after = ids(&cx, "data.jsonl", &text, &[]);
+    assert_eq!(after[1..], [before[0].clone(), before[1].clone(), format!("{}-2", before[0])]);
+    fs::remove_file(cx.path("data.jsonl")).unwrap();
+    let table = "input,criteria\nzero,c\none,c\ntwo,another\none,c\n";
+    assert_eq!(ids(&cx, "data.csv", table, &[]), after);
+    assert_eq!(ids(&cx, "data.csv", table, &["--filter", &before[1]]), [before[1].clone()]);
+    let ran = cx.agentv(["validate", "data.csv"]).run();
+    ran.success().stderr_has("each case gets an id from a hash of its input");
+}
+
+#[test]
+fn equal_rows_of_a_streamed_dataset_are_numbered() {
+    let cx = mocked(&[]);
+    cx.write("data.yaml", &format!("execution:\n  evaluators:\n    - {GRADER}\n"));
+    let long = "q".repeat(300);
+    let row = |number: usize| {
+        format!(
+            "{{\"input\": \"{long} {number}\", \"criteria\": \"c\", \"tags\": [\"t{number}\"]}}\n"
+        )
+    };
+    let rows: String = (0..1200).chain([7, 7]).map(row).collect();
+    let all = ids(&cx, "data.jsonl", &rows, &[]);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 1202);
+    let seventh = [all[7].clone(), format!("{}-2", all[7]), format!("{}-3", all[7])];
+    assert_eq!(ids(&cx, "data.jsonl", &rows, &["--tag", "t7"]), seventh);
+    let shards: Vec<String> = ["1/2", "2/2"]
+        .iter()
+        .flat_map(|shard| ids(&cx, "data.jsonl", &rows, &["--shard", shard]))
+        .collect();
+    assert_eq!(shards.into_iter().collect::<BTreeSet<_>>(), all.into_iter().collect());
 }

@@ -187,9 +187,12 @@ fn a_sample_is_taken_of_all_files_and_shared_out_after() {
 }
 
 #[test]
-fn cases_of_one_id_can_be_drawn_apart() {
-    let cx = mocked(&["twin", "twin", "twin"]);
-    assert_eq!(ids(&eval(&cx, &["--sample", "2"])), ["twin", "twin"]);
+fn equal_rows_can_be_drawn_apart() {
+    let cx = mocked(&[]);
+    dataset(&cx, &[]);
+    cx.write("data.jsonl", &"{\"input\": \"q\", \"criteria\": \"c\"}\n".repeat(3));
+    let drawn: BTreeSet<String> = ids(&eval_data(&cx, &["--sample", "2"])).into_iter().collect();
+    assert_eq!(drawn.len(), 2, "{drawn:?}");
 }
 
 #[test]

@@ -82,10 +82,10 @@ fn notes_on_a_large_dataset_come_in_the_order_of_its_lines() {
         let row = json!({"id": format!("c{number}"), "input": "q", "criteria": criteria});
         format!("{row}\n")
     };
-    // A blank line counts as a line, and an id stands twice, far apart.
-    let twin = json!({"id": "c2", "input": "q", "criteria": "x"});
+    // A blank line counts as a line, and an id is used twice, far apart.
+    let duplicate = json!({"id": "c2", "input": "q", "criteria": "x"});
     let rows: String = (2..3000).map(row).collect();
-    cx.write("large.jsonl", &format!("\n{rows}{twin}\n"));
+    cx.write("large.jsonl", &format!("\n{rows}{duplicate}\n"));
     let ran = cx.agentv(["validate", "large.jsonl", "--format", "json"]).run();
     ran.code(2);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();
@@ -93,7 +93,12 @@ fn notes_on_a_large_dataset_come_in_the_order_of_its_lines() {
     let lines: Vec<u64> =
         notes.iter().map(|note| note["place"]["line"].as_u64().unwrap()).collect();
     assert_eq!(lines, [3, 700, 1500, 1501, 2999, 3000]);
-    assert!(notes[5]["message"].as_str().unwrap().contains("the id `c2` stands twice"));
+    assert!(
+        notes[5]["message"]
+            .as_str()
+            .unwrap()
+            .contains("duplicate id \"c2\" (first used at line 2)")
+    );
 }
 
 #[test]

@@ -1,16 +1,15 @@
 //! The first pass over a dataset: notes all that is wrong and counts what is good. Rows are read one after the other and
 //! checked on all cores, where that pays.
 
+use super::row_ids::{self, IdRepairs};
 use super::source::{CaseSource, Pick, SourceKind};
-use super::stream::{Data, Layout, Row, Rows, Seen, StreamSource};
+use super::stream::{Data, Layout, ReadRow, Row, Rows, Seen, StreamSource};
 use crate::config::Notes;
-use crate::load::suite::case::{self, Purpose};
-use crate::load::suite::loader;
+use crate::load::suite::case::Purpose;
 use crate::load::suite::scope::CaseScope;
 use crate::parallel::on_each_core;
 use agentv_core::{EvalCase, TargetName};
-use std::collections::{BTreeMap, HashSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -38,18 +37,23 @@ pub(in crate::load) fn check(
     let outcomes = on_each_core(threads, work).ok_or_else(|| io::Error::other("a check failed"))?;
     outcomes.into_iter().collect::<io::Result<()>>()?;
 
-    let found = gathered.into_inner().unwrap_or_else(PoisonError::into_inner).found;
-    notes.absorb(found.notes);
-    let twins = repeated(found.ids);
-    if !twins.is_empty() {
-        warn_of_twins(&data, &layout, &twins, notes)?;
-    }
+    let mut found = gathered.into_inner().unwrap_or_else(PoisonError::into_inner).found;
+    notes.absorb(std::mem::replace(&mut found.notes, notes.of_same_file()));
+    warn_of_derived(found.derived, &layout, notes);
+    let repeated = row_ids::repeated(std::mem::take(&mut found.ids));
+    let repairs = if repeated.is_empty() {
+        IdRepairs::default()
+    } else {
+        IdRepairs::find(&repeated, (&data, &layout), &scope, notes)?
+    };
+    found.repair(&repairs);
     let rows = input.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
     let sha256 = rows.seen().sha256();
     let kind = if purpose == Purpose::Run {
         SourceKind::Held(found.cases.into())
     } else {
-        let source = Arc::new(StreamSource::new(scope, data, layout, rows.seen().clone()));
+        let source =
+            Arc::new(StreamSource::new(scope, (data, layout), rows.seen().clone(), repairs));
         SourceKind::Streamed { source, picks: found.picks, only: None }
     };
     Ok(CaseSource { kind, by_target: found.by_target, total: rows.passed(), sha256 })
@@ -102,8 +106,10 @@ impl Batch {
 /// What there is to know of some rows.
 struct Found {
     notes: Notes,
-    /// Hashes of the ids. Eight bytes a case: a set of texts would hold the whole file.
+    /// Hashes of the ids.
     ids: Vec<u64>,
+    /// How many rows have no id of their own.
+    derived: usize,
     /// The cases themselves, if they are held.
     cases: Vec<Arc<EvalCase>>,
     /// The lots of the wanted cases, if any are to be drawn and they are not held.
@@ -114,17 +120,39 @@ struct Found {
 impl Found {
     fn new(notes: Notes) -> Self {
         let (ids, cases, picks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { notes, ids, cases, picks, by_target: BTreeMap::new() }
+        Self { notes, ids, derived: 0, cases, picks, by_target: BTreeMap::new() }
     }
 
     fn add(&mut self, other: Self) {
         self.notes.absorb(other.notes);
         self.ids.extend(other.ids);
+        self.derived += other.derived;
         self.cases.extend(other.cases);
         self.picks.extend(other.picks);
         for (target, count) in other.by_target {
             *self.by_target.entry(target).or_default() += count;
         }
+    }
+
+    /// Makes the ids unique.
+    fn repair(&mut self, repairs: &IdRepairs) {
+        self.cases.retain(|case| !repairs.left_out.contains(case.ordinal));
+        for case in self.cases.iter_mut().filter_map(Arc::get_mut) {
+            repairs.apply(case);
+        }
+        self.picks.retain(|(pick, _)| !repairs.left_out.contains(pick.ordinal));
+        for new in &repairs.picks {
+            let found = self.picks.binary_search_by_key(&new.ordinal, |(pick, _)| pick.ordinal);
+            if let Ok(index) = found {
+                self.picks[index].0 = *new;
+            }
+        }
+        for target in &repairs.lost {
+            if let Some(count) = self.by_target.get_mut(target) {
+                *count -= 1;
+            }
+        }
+        self.by_target.retain(|_, count| *count > 0);
     }
 }
 
@@ -170,10 +198,13 @@ fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: Purpo
     let mut found = Found::new(Notes::new(scope.given.suite.file.as_path()));
     for row in batch.rows() {
         let ordinal = row.ordinal;
-        let Some(case) = layout.read(row, scope, purpose, &mut found.notes) else {
-            continue;
-        };
-        found.ids.push(hash(case.id.as_str()));
+        let ReadRow { case, derived } = layout.read(row, scope, purpose, &mut found.notes);
+        found.ids.extend(derived);
+        found.derived += usize::from(derived.is_some());
+        let Some(case) = case else { continue };
+        if derived.is_none() {
+            found.ids.push(row_ids::hash(case.id.as_str()));
+        }
         *found.by_target.entry(case.target.clone()).or_default() += 1;
         if purpose == Purpose::Run {
             found.cases.push(Arc::new(case));
@@ -185,38 +216,18 @@ fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: Purpo
     found
 }
 
-fn hash(id: &str) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    id.hash(&mut hasher);
-    hasher.finish()
-}
-
-/// The hashes that stand more than once.
-fn repeated(mut hashes: Vec<u64>) -> HashSet<u64> {
-    hashes.sort_unstable();
-    hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect()
-}
-
-/// Names each repeated id where it stands again.
-fn warn_of_twins(
-    data: &Data,
-    layout: &Layout,
-    twins: &HashSet<u64>,
-    notes: &mut Notes,
-) -> io::Result<()> {
-    let mut first: BTreeMap<String, usize> = BTreeMap::new();
-    let mut rows = layout.open(data, Seen::default())?;
-    while let Some(row) = rows.next()? {
-        layout.look_at(row, |node, text| {
-            let Some(id) = case::id(node).filter(|id| twins.contains(&hash(id))) else { return };
-            if let Some(earlier) = first.get(id) {
-                let span = node.get("id").map(|id| id.span);
-                loader::warn_of_twin(id, *earlier, span, notes);
-                notes.locate(text, row.number);
-            } else {
-                first.insert(id.to_owned(), row.ordinal + 1);
-            }
-        });
+/// Says how many rows have no id of their own. Of a table without a column for ids its header has said so.
+fn warn_of_derived(count: usize, layout: &Layout, notes: &mut Notes) {
+    let is_said = matches!(layout, Layout::Table(table) if !table.has_ids);
+    if count == 0 || is_said {
+        return;
     }
-    Ok(())
+    let message = if count == 1 {
+        "1 row has no `id`, so it gets one from a hash of its input".to_owned()
+    } else {
+        format!("{count} rows have no `id`, so each gets one from a hash of its input")
+    };
+    notes
+        .warning("dataset::id", None, message)
+        .help("give each row an `id`: results stay comparable when an input is edited");
 }

@@ -1,13 +1,13 @@
 //! CSV datasets: a case per row. Rows are split and taken apart by `csv-core`, which also says where each cell stands.
 
 use super::csv_header::{Column, Place, Shape};
-use super::stream::{Row, Seen};
+use super::row_ids::{self, IdOrigin};
+use super::stream::{ReadRow, Row, Seen};
 use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Span};
 use crate::load::suite::case;
 use crate::load::suite::case::Purpose;
 use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
-use agentv_core::EvalCase;
 use csv_core::{ReadFieldResult, ReadRecordResult};
 use std::borrow::Cow;
 use std::fs::File;
@@ -18,8 +18,8 @@ use std::io::{self, BufRead, BufReader};
 pub(in crate::load) struct Table {
     pub dialect: Dialect,
     pub columns: Vec<Column>,
-    /// Whether there is no column for ids, so that cases go by the numbers of their rows.
-    pub numbers_rows: bool,
+    /// Whether there is a column for ids.
+    pub has_ids: bool,
     /// How many rows stand before the first case.
     pub head_rows: usize,
 }
@@ -267,19 +267,21 @@ impl Table {
         Ok(records)
     }
 
-    /// One row → one case. `None` if it is not wanted, or wrong, which is then noted.
-    pub(in crate::load) fn read(
+    /// One row → one case. There is none if it is not wanted, or wrong, which is then noted.
+    pub(super) fn read(
         &self,
         row: Row<'_>,
         scope: &CaseScope,
         purpose: Purpose,
         notes: &mut Notes,
-    ) -> Option<EvalCase> {
-        self.with_node(row, notes, |node, notes| {
-            scope.filter.wants(node).then_some(())?;
-            case::check(node, row.ordinal, scope, purpose, notes)
+    ) -> ReadRow {
+        self.with_node(row, notes, |node, origin, notes| {
+            ReadRow::of(node, origin, |node| {
+                scope.filter.wants(node).then_some(())?;
+                case::check(node, row.ordinal, scope, purpose, notes)
+            })
         })
-        .flatten()
+        .unwrap_or_default()
     }
 
     /// Hands a row to `look`, as it would stand in JSON. `None` if it cannot be read, which is noted.
@@ -287,21 +289,24 @@ impl Table {
         &self,
         row: Row<'_>,
         notes: &mut Notes,
-        look: impl FnOnce(&Node<'_>, &mut Notes) -> T,
+        look: impl FnOnce(&Node<'_>, IdOrigin, &mut Notes) -> T,
     ) -> Option<T> {
         let text = text_of(row, notes)?;
         let cells = Cells::of(text, &self.dialect);
         let is_whole = check_quotes(text, &cells, notes) && self.check_length(&cells, notes);
-        let node = is_whole.then(|| self.node(&cells, row.ordinal, notes)).flatten();
-        let seen = node.map(|node| look(&node, notes));
+        let node = is_whole.then(|| self.node(&cells, notes)).flatten();
+        let seen = node.map(|mut node| {
+            let origin = row_ids::complete(&mut node);
+            look(&node, origin, notes)
+        });
         notes.locate(text, row.number);
         seen
     }
 
     /// Hands a row that can be read to `look`, with its text.
-    pub(super) fn look_at(&self, row: Row<'_>, look: impl FnOnce(&Node<'_>, &str)) {
+    pub(super) fn look_at(&self, row: Row<'_>, look: impl FnOnce(&Node<'_>, IdOrigin, &str)) {
         let text = String::from_utf8_lossy(row.bytes);
-        self.with_node(row, &mut Notes::new(""), |node, _| look(node, &text));
+        self.with_node(row, &mut Notes::new(""), |node, origin, _| look(node, origin, &text));
     }
 
     /// A row must have a cell for each column; blank ones more are what spreadsheets leave behind.
@@ -332,7 +337,7 @@ impl Table {
     }
 
     /// The case as it would stand in JSON. `None` if a cell cannot be read, which is noted.
-    fn node<'c>(&self, cells: &'c Cells, ordinal: usize, notes: &mut Notes) -> Option<Node<'c>> {
+    fn node<'c>(&self, cells: &'c Cells, notes: &mut Notes) -> Option<Node<'c>> {
         let mut case = Map::with_capacity(self.columns.len() + 1);
         let mut vars = Map::new();
         let mut good = true;
@@ -353,11 +358,6 @@ impl Table {
                 Place::Var => vars.push(entry(Cow::Owned(column.name.clone()), span, value)),
                 Place::Nowhere => {}
             }
-        }
-        if self.numbers_rows {
-            let id = Kind::Text(Cow::Owned(format!("row-{}", ordinal + 1)));
-            let first = cells.iter().next().map_or(whole, |(_, span)| span);
-            case.insert(0, entry(Cow::Borrowed("id"), first, Node::new(id, first)));
         }
         join(&mut case, vars, whole);
         good.then(|| Node::new(Kind::Map(case), whole))

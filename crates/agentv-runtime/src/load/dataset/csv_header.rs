@@ -102,17 +102,17 @@ pub(in crate::load) fn read(
         Vec::new()
     };
     check_columns(&columns, defaults, notes);
-    let numbers_rows = !columns.iter().any(|column| column.place == Place::Case("id"));
-    if numbers_rows && notes.errors() == before {
-        let message = "there is no column `id`, so cases go by the numbers of their rows";
+    let has_ids = columns.iter().any(|column| column.place == Place::Case("id"));
+    if !has_ids && notes.errors() == before {
+        let message = "there is no column `id`, so each case gets an id from a hash of its input";
         notes
             .warning("csv::id", Some(Span::default()), message)
-            .help("add a column `id`: results stay comparable when rows move");
+            .help("add a column `id`: results stay comparable when an input is edited");
     }
     let good = notes.errors() == before;
     notes.locate(text, number);
     let head_rows = if declared.is_some() { 2 } else { 1 };
-    Ok(good.then_some(Table { dialect, columns, numbers_rows, head_rows }))
+    Ok(good.then_some(Table { dialect, columns, has_ids, head_rows }))
 }
 
 /// Whether a table is one of cases, by its header.

@@ -1,12 +1,12 @@
 //! JSONL datasets: a case per line.
 
-use super::stream::{Row, Seen};
+use super::row_ids::{self, IdOrigin};
+use super::stream::{ReadRow, Row, Seen};
 use crate::config::{Node, Notes, Span};
 use crate::load::suite::case;
 use crate::load::suite::case::Purpose;
 use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
-use agentv_core::EvalCase;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 
@@ -45,13 +45,13 @@ impl Lines {
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// One line → one case. `None` if it is not wanted, or wrong, which is then noted.
-pub(in crate::load) fn read(
+/// One line → one case. There is none if it is not wanted, or wrong, which is then noted.
+pub(super) fn read(
     line: Row<'_>,
     scope: &CaseScope,
     purpose: Purpose,
     notes: &mut Notes,
-) -> Option<EvalCase> {
+) -> ReadRow {
     let Row { ordinal, number, .. } = line;
     let text = match std::str::from_utf8(line.bytes) {
         Ok(text) => text,
@@ -59,10 +59,10 @@ pub(in crate::load) fn read(
             let message = format!("Line {number}: byte {} is not UTF-8", error.valid_up_to() + 1);
             notes.error("jsonl::utf8", Some(Span::default()), message);
             notes.locate(&String::from_utf8_lossy(line.bytes), number);
-            return None;
+            return ReadRow::default();
         }
     };
-    let node = match json::parse(text) {
+    let mut node = match json::parse(text) {
         Ok(node) => node,
         Err(error) => {
             let at = u32::try_from(error.column().saturating_sub(1)).unwrap_or(u32::MAX);
@@ -75,29 +75,38 @@ pub(in crate::load) fn read(
                 message,
             );
             notes.locate(text, number);
-            return None;
+            return ReadRow::default();
         }
     };
-    if !scope.filter.wants(&node) {
-        return None;
-    }
-    let mark = notes.mark();
-    let case = case::check(&node, ordinal, scope, purpose, notes);
-    if notes.mark() == mark {
-        return case;
-    }
-    // Something is to be said, so the line is read again in the way that knows places.
-    notes.rewind(mark);
-    let node = json::located(text).unwrap_or(node);
-    let case = case::check(&node, ordinal, scope, purpose, notes);
-    notes.locate(text, number);
-    case
+    let origin = row_ids::complete(&mut node);
+    ReadRow::of(&node, origin, |node| {
+        scope.filter.wants(node).then_some(())?;
+        let mark = notes.mark();
+        let case = case::check(node, ordinal, scope, purpose, notes);
+        if notes.mark() == mark {
+            return case;
+        }
+        // Something is to be said, so the line is read again in the way that knows places.
+        notes.rewind(mark);
+        let located = located(text);
+        let case = case::check(located.as_ref().unwrap_or(node), ordinal, scope, purpose, notes);
+        notes.locate(text, number);
+        case
+    })
+}
+
+/// A line with places, and with an id.
+fn located(text: &str) -> Option<Node<'_>> {
+    let mut node = json::located(text).ok()?;
+    row_ids::complete(&mut node);
+    Some(node)
 }
 
 /// Hands a line that can be read to `look`, with places.
-pub(super) fn look_at(line: Row<'_>, look: impl FnOnce(&Node<'_>, &str)) {
+pub(super) fn look_at(line: Row<'_>, look: impl FnOnce(&Node<'_>, IdOrigin, &str)) {
     let Ok(text) = std::str::from_utf8(line.bytes) else { return };
-    if let Ok(node) = json::located(text) {
-        look(&node, text);
+    if let Ok(mut node) = json::located(text) {
+        let origin = row_ids::complete(&mut node);
+        look(&node, origin, text);
     }
 }

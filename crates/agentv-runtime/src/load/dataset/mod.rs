@@ -5,5 +5,6 @@ pub(super) mod csv;
 pub(super) mod csv_header;
 pub(super) mod jsonl;
 pub(super) mod ordinals;
+pub(super) mod row_ids;
 pub(super) mod source;
 pub(super) mod stream;

@@ -3,9 +3,10 @@
 
 use super::csv::{self, Table};
 use super::jsonl;
+use super::row_ids::{self, IdOrigin, IdRepairs};
 use super::source::SourceError;
 use crate::config::{Node, Notes};
-use crate::load::suite::case::Purpose;
+use crate::load::suite::case::{self, Purpose};
 use crate::load::suite::scope::CaseScope;
 use agentv_core::EvalCase;
 use foldhash::fast::FixedState;
@@ -24,6 +25,7 @@ pub(in crate::load) struct StreamSource {
     layout: Layout,
     /// What the first pass saw; a later pass must see the same.
     seen: Seen,
+    repairs: IdRepairs,
 }
 
 /// Where the rows are. A pipe can be read only once, so it is copied first.
@@ -116,6 +118,28 @@ pub(in crate::load) struct Row<'r> {
     pub bytes: &'r [u8],
 }
 
+/// What became of a row.
+#[derive(Debug, Default)]
+pub(super) struct ReadRow {
+    /// `None` if it is not wanted, or wrong.
+    pub case: Option<EvalCase>,
+    /// The hash of its id, if the row has none of its own. It is there whether or not the case is wanted, so that equal
+    /// rows are numbered alike in every run.
+    pub derived: Option<u64>,
+}
+
+impl ReadRow {
+    /// Reads the case of a row that has an id by now.
+    pub(super) fn of(
+        row: &Node<'_>,
+        origin: IdOrigin,
+        read: impl FnOnce(&Node<'_>) -> Option<EvalCase>,
+    ) -> Self {
+        let id = case::id(row).filter(|_| origin == IdOrigin::Derived);
+        Self { derived: id.map(row_ids::hash), case: read(row) }
+    }
+}
+
 /// Row after row, the buffer reused.
 #[derive(Debug)]
 pub(in crate::load) struct Rows {
@@ -166,14 +190,14 @@ impl Layout {
         Ok(Rows { reader, ordinal: 0 })
     }
 
-    /// One row → one case. `None` if it is not wanted, or wrong, which is then noted.
-    pub(in crate::load) fn read(
+    /// One row → one case. There is none if it is not wanted, or wrong, which is then noted.
+    pub(super) fn read(
         &self,
         row: Row<'_>,
         scope: &CaseScope,
         purpose: Purpose,
         notes: &mut Notes,
-    ) -> Option<EvalCase> {
+    ) -> ReadRow {
         match self {
             Self::Lines => jsonl::read(row, scope, purpose, notes),
             Self::Table(table) => table.read(row, scope, purpose, notes),
@@ -181,7 +205,7 @@ impl Layout {
     }
 
     /// Hands a row that is as it should be to `look`, with places and the text that they are in.
-    pub(super) fn look_at(&self, row: Row<'_>, look: impl FnOnce(&Node<'_>, &str)) {
+    pub(super) fn look_at(&self, row: Row<'_>, look: impl FnOnce(&Node<'_>, IdOrigin, &str)) {
         match self {
             Self::Lines => jsonl::look_at(row, look),
             Self::Table(table) => table.look_at(row, look),
@@ -190,8 +214,13 @@ impl Layout {
 }
 
 impl StreamSource {
-    pub(in crate::load) fn new(scope: CaseScope, data: Data, layout: Layout, seen: Seen) -> Self {
-        Self { scope, data, layout, seen }
+    pub(super) fn new(
+        scope: CaseScope,
+        (data, layout): (Data, Layout),
+        seen: Seen,
+        repairs: IdRepairs,
+    ) -> Self {
+        Self { scope, data, layout, seen, repairs }
     }
 
     pub(in crate::load) fn open(self: &Arc<Self>) -> Result<StreamedCases, SourceError> {
@@ -226,24 +255,29 @@ pub struct StreamedRow {
 
 impl StreamedCases {
     pub(super) fn pull(&mut self) -> Result<Option<StreamedRow>, SourceError> {
-        if self.ended {
-            return Ok(None);
-        }
-        let changed = || SourceError::Changed { path: self.source.scope.given.suite.file.clone() };
-        if self.rows.seen().is_beyond(&self.source.seen) {
-            self.ended = true;
-            return Err(changed());
-        }
-        let row = self.rows.next().map_err(|error| self.source.io_error(error));
-        if let Some(Row { ordinal, number, bytes }) = row.inspect_err(|_| self.ended = true)? {
-            let source = Arc::clone(&self.source);
-            return Ok(Some(StreamedRow { source, ordinal, number, bytes: bytes.to_vec() }));
+        while !self.ended {
+            let row = self.advance().inspect_err(|_| self.ended = true)?;
+            let Some(row) = row else { break };
+            if !self.source.repairs.left_out.contains(row.ordinal) {
+                return Ok(Some(row));
+            }
         }
         self.ended = true;
-        if self.rows.seen().is_same(&self.source.seen) {
-            return Ok(None);
+        Ok(None)
+    }
+
+    fn advance(&mut self) -> Result<Option<StreamedRow>, SourceError> {
+        let source = &self.source;
+        let changed = || SourceError::Changed { path: source.scope.given.suite.file.clone() };
+        if self.rows.seen().is_beyond(&source.seen) {
+            return Err(changed());
         }
-        Err(changed())
+        let row = self.rows.next().map_err(|error| source.io_error(error))?;
+        if let Some(Row { ordinal, number, bytes }) = row {
+            let source = Arc::clone(source);
+            return Ok(Some(StreamedRow { source, ordinal, number, bytes: bytes.to_vec() }));
+        }
+        if self.rows.seen().is_same(&source.seen) { Ok(None) } else { Err(changed()) }
     }
 }
 
@@ -251,7 +285,9 @@ impl StreamedRow {
     /// `None` if it is not wanted, or wrong, of which the first pass has said all there is to say.
     pub(in crate::load) fn case(&self) -> Option<EvalCase> {
         let row = Row { ordinal: self.ordinal, number: self.number, bytes: &self.bytes };
-        let StreamSource { layout, scope, .. } = &*self.source;
-        layout.read(row, scope, Purpose::Run, &mut Notes::new(""))
+        let StreamSource { layout, scope, repairs, .. } = &*self.source;
+        let mut case = layout.read(row, scope, Purpose::Run, &mut Notes::new("")).case?;
+        repairs.apply(&mut case);
+        Some(case)
     }
 }

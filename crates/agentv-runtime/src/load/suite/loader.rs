@@ -6,7 +6,7 @@ use super::files::Files;
 use super::guidelines::Guidelines;
 use super::head::{CASES, Head};
 use super::scope::{CaseFilter, CaseScope, SuiteScope};
-use super::{case, split, v2_notes};
+use super::{duplicates, split, v2_notes};
 use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use crate::load::dataset::source::{CaseSource, SourceKind};
@@ -17,7 +17,7 @@ use crate::load::syntax::{json, read_text, yaml};
 use crate::load::targets::dotenv;
 use crate::load::{Loader, Report};
 use agentv_core::{EvalCase, Suite, TargetName};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -149,7 +149,7 @@ impl SuiteLoader<'_> {
             }
             notes.rewind(mark);
         }
-        self.read(text, listed_cases, notes)
+        self.read(text, |root, scope, notes| listed_cases(root, text, scope, notes), notes)
     }
 
     /// Reads the suite's own keys from `text` and its cases by `cases`.
@@ -194,19 +194,19 @@ impl SuiteLoader<'_> {
             }
         };
         let mark = notes.mark();
-        let parsed = self.json_root(&node, notes);
+        let parsed = self.json_root(&node, text, notes);
         if notes.mark() == mark {
             return parsed;
         }
         // Something is to be said, so the file is read again in the way that knows places.
         notes.rewind(mark);
         let node = json::located(text).unwrap_or(node);
-        let parsed = self.json_root(&node, notes);
+        let parsed = self.json_root(&node, text, notes);
         notes.locate(text, 1);
         parsed
     }
 
-    fn json_root(&self, root: &Node<'_>, notes: &mut Notes) -> Option<Parsed> {
+    fn json_root(&self, root: &Node<'_>, text: &str, notes: &mut Notes) -> Option<Parsed> {
         let Kind::List(items) = &root.kind else {
             if let Some(beside) = sidecar(self.path).filter(|beside| is_sidecar(beside)) {
                 let name = beside.file_name().unwrap_or_default().to_string_lossy();
@@ -214,11 +214,14 @@ impl SuiteLoader<'_> {
                 let note = notes.warning("dataset::beside", None, message);
                 note.help("make the file a list of cases, or move the settings into it");
             }
-            return self.read_root(root, listed_cases, notes);
+            let read = |root: &Node<'_>, scope: &CaseScope, notes: &mut Notes| {
+                listed_cases(root, text, scope, notes)
+            };
+            return self.read_root(root, read, notes);
         };
         let (scope, target) = self.beside(notes);
-        warn_of_twins(items, &scope.filter, notes);
         let cases = split::check_all(items, 0, &scope, notes);
+        let cases = duplicates::leave_out(cases, items, text, notes);
         Some(hold(cases, items.len(), scope, target, notes))
     }
 
@@ -309,7 +312,12 @@ struct Listed {
 }
 
 /// The cases of a file that was read whole.
-fn listed_cases(root: &Node<'_>, scope: &CaseScope, notes: &mut Notes) -> Option<Listed> {
+fn listed_cases(
+    root: &Node<'_>,
+    text: &str,
+    scope: &CaseScope,
+    notes: &mut Notes,
+) -> Option<Listed> {
     let list = CASES.iter().find_map(|key| root.get(key));
     let Some(items) = list.and_then(Node::as_list) else {
         let message = match list {
@@ -325,32 +333,8 @@ fn listed_cases(root: &Node<'_>, scope: &CaseScope, notes: &mut Notes) -> Option
         notes.error("suite::cases", Some(span), message).help(help);
         return None;
     };
-    warn_of_twins(items, &scope.filter, notes);
-    Some(Listed { cases: split::check_all(items, 0, scope, notes), total: items.len() })
-}
-
-/// Two cases of the same id run both, but cannot be told apart in results.
-fn warn_of_twins(items: &[Node<'_>], filter: &CaseFilter, notes: &mut Notes) {
-    let mut first: HashMap<&str, usize> = HashMap::with_capacity(items.len());
-    for (ordinal, item) in items.iter().enumerate() {
-        let Some(id) = case::id(item) else { continue };
-        if !filter.wants(item) {
-            continue;
-        }
-        if let Some(earlier) = first.insert(id, ordinal) {
-            warn_of_twin(id, earlier + 1, item.get("id").map(|id| id.span), notes);
-        }
-    }
-}
-
-pub(in crate::load) fn warn_of_twin(
-    id: &str,
-    earlier: usize,
-    span: Option<Span>,
-    notes: &mut Notes,
-) {
-    let message = format!("the id `{id}` stands twice: case number {earlier} has it, too");
-    notes.warning("case::twin", span, message).help("give each case an id of its own");
+    let cases = split::check_all(items, 0, scope, notes);
+    Some(Listed { cases: duplicates::leave_out(cases, items, text, notes), total: items.len() })
 }
 
 /// Nobody wrote the default patterns down, so somebody may wonder why a file is missing from the question.

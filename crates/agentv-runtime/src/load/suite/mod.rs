@@ -2,6 +2,7 @@
 
 pub(super) mod case;
 pub(super) mod defaults;
+pub(super) mod duplicates;
 mod evaluators;
 mod files;
 pub(super) mod guidelines;

@@ -7,6 +7,7 @@ use crate::load::Report;
 use crate::load::dataset::csv::Table;
 use crate::load::dataset::csv_header::{self, KEYS, Shape};
 use crate::load::dataset::jsonl::Lines;
+use crate::load::dataset::row_ids::{self, EqualRows, IdOrigin};
 use crate::load::dataset::stream::{Data, Row, Seen};
 use crate::load::discover::format::{Format, is_about_dataset, sidecar};
 use crate::load::syntax::{json, read_text, yaml};
@@ -110,6 +111,20 @@ fn of_case(node: &Node<'_>, number: usize, notes: &mut Notes) -> Option<Object> 
     None
 }
 
+/// A row with the id that it has in a run.
+fn of_row(
+    node: &Node<'_>,
+    origin: IdOrigin,
+    number: usize,
+    (equal, notes): (&mut EqualRows, &mut Notes),
+) -> Option<Object> {
+    let mut case = of_case(node, number, notes)?;
+    if let Some(Value::String(id)) = case.get_mut("id").filter(|_| origin == IdOrigin::Derived) {
+        *id = equal.next(id);
+    }
+    Some(case)
+}
+
 fn document(path: &Path, notes: &mut Notes) -> Option<Written> {
     let text = read_text(path, notes)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -156,11 +171,19 @@ fn settings(path: &Path, notes: &mut Notes) -> Option<(PathBuf, Object)> {
 fn lines(path: &Path, notes: &mut Notes) -> Option<Written> {
     let read = |notes: &mut Notes| -> io::Result<Vec<Object>> {
         let mut lines = Lines::new(Data::new(path)?.open()?, Seen::default());
-        let mut cases = Vec::new();
+        let (mut cases, mut equal) = (Vec::new(), EqualRows::default());
         while let Some((number, bytes)) = lines.next()? {
             let text = String::from_utf8_lossy(bytes);
             match json::parse(&text) {
-                Ok(node) => cases.extend(of_case(&node, cases.len() + 1, notes)),
+                Ok(mut node) => {
+                    // A line that asks nothing is not a case: records of a run are converted, too.
+                    let is_case = ["input", "input_messages", "vars"]
+                        .iter()
+                        .any(|key| node.get(key).is_some());
+                    let origin =
+                        if is_case { row_ids::complete(&mut node) } else { IdOrigin::Written };
+                    cases.extend(of_row(&node, origin, cases.len() + 1, (&mut equal, notes)));
+                }
                 Err(error) => json::note_syntax(&text, &error, notes),
             }
             notes.locate(&text, number);
@@ -198,11 +221,11 @@ fn table(path: &Path, notes: &mut Notes) -> Option<Written> {
 
 fn rows(table: &Table, data: &Data, notes: &mut Notes) -> io::Result<Vec<Object>> {
     let mut records = table.records(data.open()?, Seen::default())?;
-    let mut cases = Vec::new();
+    let (mut cases, mut equal) = (Vec::new(), EqualRows::default());
     while let Some((number, bytes)) = records.next()? {
         let ordinal = cases.len();
-        table.with_node(Row { ordinal, number, bytes }, notes, |node, notes| {
-            cases.extend(of_case(node, ordinal + 1, notes));
+        table.with_node(Row { ordinal, number, bytes }, notes, |node, origin, notes| {
+            cases.extend(of_row(node, origin, ordinal + 1, (&mut equal, notes)));
         });
     }
     Ok(cases)
