@@ -1,6 +1,6 @@
 //! What every call of a provider or grader is given besides its question.
 
-use crate::{EvalId, EvaluatorName, Request, TargetName, Trial};
+use crate::{EvaluatorName, Request, TargetName, WorkId};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// The environment of one call.
+/// The context of one call.
 #[derive(Debug, Clone)]
 pub struct CallContext {
     /// Cancelled when the user stops the run or the attempt's time is over. Whoever waits, waits for this too.
@@ -63,26 +63,29 @@ impl CaseCalls {
 #[derive(Debug, Clone)]
 pub struct Purpose {
     pub role: Role,
-    /// The case that is graded; `None` for a candidate, whose request says it.
-    pub eval_id: Option<EvalId>,
+    /// The work that it is done for; `None` outside of a run. In a batch call, each request has an id of its own.
+    pub work: Option<Arc<WorkId>>,
     /// Who grades; a member of a composite is `composite/member`.
     pub evaluator: Option<EvaluatorName>,
-    /// Where a case is asked several times: which of them, from 0.
-    pub trial: Option<u32>,
     /// The how many-th time that this grader asks the same target the same, from 1.
     pub repetition: u32,
 }
 
 impl Default for Purpose {
     fn default() -> Self {
-        Self { role: Role::Candidate, eval_id: None, evaluator: None, trial: None, repetition: 1 }
+        Self { role: Role::Candidate, work: None, evaluator: None, repetition: 1 }
     }
 }
 
 impl Purpose {
-    /// The trial as whoever remembers answers tells trials apart: the first one is the one of a case that is asked once.
+    /// Which trial of its case, from 0.
+    pub fn trial(&self) -> u32 {
+        self.work.as_ref().map_or(0, |work| work.trial)
+    }
+
+    /// The trial, as it tells kept answers apart: the first trial is the one of a case that is run once.
     pub fn later_trial(&self) -> Option<u32> {
-        self.trial.filter(|trial| *trial > 0)
+        Some(self.trial()).filter(|trial| *trial > 0)
     }
 }
 
@@ -156,11 +159,38 @@ impl QueueTime {
     }
 }
 
+/// A call that has to wait before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Whom it is a call of.
+    pub target: TargetName,
+    pub reason: WaitReason,
+    /// Which try it waits for, from 1.
+    pub attempt: u32,
+    /// For how long, as far as is known.
+    pub delay: Duration,
+}
+
+/// Why a call waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitReason {
+    /// The target's own rate limit (`rpm`, `tpm`).
+    RateLimit,
+    /// The call failed and is repeated.
+    Retry {
+        /// Because the server refused it for the number of calls.
+        is_throttled: bool,
+    },
+}
+
 /// Takes what a plug-in has to say to the user. It must not block.
 pub trait Log: fmt::Debug + Send + Sync {
     /// Whether anybody wants to hear this; asked before a costly text is made.
     fn wants(&self, level: LogLevel) -> bool;
     fn say(&self, level: LogLevel, text: String);
+
+    /// A call for this work has to wait.
+    fn waiting(&self, _work: &Arc<WorkId>, _wait: Waiting) {}
 }
 
 impl dyn Log {
@@ -197,6 +227,13 @@ impl Log for NoLog {
 }
 
 impl CallContext {
+    /// Tells whoever watches that this call has to wait.
+    pub fn waits(&self, wait: Waiting) {
+        if let Some(work) = &self.purpose.work {
+            self.log.waiting(work, wait);
+        }
+    }
+
     /// A context that nobody cancels and nobody listens to, for tests and probes.
     pub fn quiet() -> Self {
         Self::new(CancellationToken::new(), None, Arc::new(NoLog))
@@ -215,14 +252,14 @@ impl CallContext {
         }
     }
 
-    /// The same for one trial of a case.
+    /// The same for a piece of work.
     #[must_use]
-    pub fn in_trial(mut self, trial: Trial) -> Self {
-        self.purpose.trial = trial.index_if_repeated();
+    pub fn for_work(mut self, work: Arc<WorkId>) -> Self {
+        self.purpose.work = Some(work);
         self
     }
 
-    /// The environment of a call inside this one, which can be stopped on its own.
+    /// The context of a call inside this one, which can be stopped on its own.
     #[must_use]
     pub fn child(&self) -> Self {
         Self {
@@ -233,19 +270,18 @@ impl CallContext {
         }
     }
 
-    /// The environment of an evaluator's work on a case.
+    /// The context of an evaluator's work on a case.
     #[must_use]
-    pub fn graded_by(&self, case: &EvalId, evaluator: &EvaluatorName) -> Self {
+    pub fn graded_by(&self, evaluator: &EvaluatorName) -> Self {
         let evaluator = Some(match &self.purpose.evaluator {
             Some(outer) => EvaluatorName::from(format!("{outer}/{evaluator}")),
             None => evaluator.clone(),
         });
-        let eval_id = Some(case.clone());
-        let purpose = Purpose { role: Role::Judge, eval_id, evaluator, ..self.purpose };
+        let purpose = Purpose { role: Role::Judge, evaluator, ..self.purpose.clone() };
         Self { purpose, ..self.clone() }
     }
 
-    /// The environment of one question that a grader asks a target.
+    /// The context of one question that a grader asks a target.
     #[must_use]
     pub fn asking(&self, role: Role, target: &TargetName, request: &Request) -> Self {
         let repetition = self.case.count((
@@ -261,6 +297,7 @@ impl CallContext {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::EvalId;
 
     fn request(question: &str) -> Request {
         Request::plain(&EvalId::from("one"), question.to_owned())
@@ -268,15 +305,14 @@ mod tests {
 
     #[test]
     fn asks_are_counted_by_evaluator_target_and_question() {
-        let (case, judge, other) =
-            (EvalId::from("one"), TargetName::from("judge"), TargetName::from("other"));
-        let call = CallContext::quiet().graded_by(&case, &EvaluatorName::from("good"));
+        let (judge, other) = (TargetName::from("judge"), TargetName::from("other"));
+        let call = CallContext::quiet().graded_by(&EvaluatorName::from("good"));
         let ask = |call: &CallContext, target: &TargetName, question: &str| {
             call.child().asking(Role::Judge, target, &request(question)).purpose.repetition
         };
         assert_eq!([ask(&call, &judge, "a"), ask(&call, &judge, "a")], [1, 2]);
         assert_eq!([ask(&call, &judge, "b"), ask(&call, &other, "a")], [1, 1]);
-        let member = call.graded_by(&case, &EvaluatorName::from("inner"));
+        let member = call.graded_by(&EvaluatorName::from("inner"));
         assert_eq!(ask(&member, &judge, "a"), 1);
         assert_eq!(member.purpose.evaluator, Some(EvaluatorName::from("good/inner")));
     }

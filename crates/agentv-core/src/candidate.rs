@@ -1,6 +1,7 @@
 //! A response as graders see it: the answer, the messages, the trace and what it cost.
 
-use crate::provider::Response;
+use crate::answered::Answered;
+use crate::provider::{ProviderError, Response};
 use crate::{metrics, trace};
 use agentv_wire::{ExecutionMetrics, FileChanges, Object, OutputMessage, TraceEvent, TraceSummary};
 use serde_json::Value;
@@ -29,6 +30,23 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// What a source brought, as graders see it; the error where there is no answer.
+    pub fn observe(
+        answered: Answered,
+        exploration_tools: &[String],
+    ) -> Result<Self, (ProviderError, Option<FileChanges>)> {
+        let Answered { outcome, wall, file_changes, workspace, numbers, .. } = answered;
+        let response = match outcome {
+            Ok(response) => response,
+            Err(error) => return Err((error, file_changes)),
+        };
+        let mut candidate = Self::new(response, wall, exploration_tools);
+        if let Some(numbers) = numbers {
+            (candidate.summary, candidate.metrics) = (numbers.summary, numbers.metrics);
+        }
+        Ok(Self { file_changes, workspace, ..candidate })
+    }
+
     /// `wall` is how long the call took; it stands in when the provider reports no duration.
     pub fn new(response: Response, wall: Duration, exploration_tools: &[String]) -> Self {
         let Response { text, messages, trace, mut reported, metadata, error } = response;

@@ -27,11 +27,25 @@ pub struct Needs<'e> {
     pub targets: Vec<&'e str>,
     /// The programs that it runs, by name or path, as far as that is known.
     pub programs: Vec<&'e str>,
+    /// Whether it runs a program, known or not.
+    pub runs_program: bool,
     pub detail: AnswerDetail,
 }
 
 /// How closely an evaluator looks at what the candidate did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    serde::Serialize,
+    serde::Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum AnswerDetail {
     /// At the answer and what it cost.
     #[default]
@@ -43,6 +57,11 @@ pub enum AnswerDetail {
 }
 
 impl Needs<'_> {
+    /// Whether a model is asked, and nothing else takes time.
+    pub fn only_asks_models(&self) -> bool {
+        (self.judge || !self.targets.is_empty()) && !self.runs_program
+    }
+
     /// Of somebody who asks the target that judges.
     pub fn of_judge() -> Self {
         Self { judge: true, ..Self::default() }
@@ -54,6 +73,7 @@ impl Needs<'_> {
         self.judge |= other.judge;
         self.targets.extend(other.targets);
         self.programs.extend(other.programs);
+        self.runs_program |= other.runs_program;
         self.detail = self.detail.max(other.detail);
         self
     }

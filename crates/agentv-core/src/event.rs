@@ -1,14 +1,21 @@
 //! All that a run has to say, to whoever shows it.
 
-use crate::{EvalId, LogLevel, Trials};
+use crate::call::Waiting;
+use crate::{LogLevel, Trials, WorkId};
 use agentv_wire::{EvaluatorResult, ResultRecord, Status, TokenUsage, Usage, VerdictWord};
 use std::sync::Arc;
 
 /// Something happened.
 #[derive(Debug)]
 pub enum RunEvent {
-    /// A case is being asked.
-    Started { eval_id: EvalId, target: Arc<str> },
+    /// A piece of work has begun. The label is `<target> [provider=<kind>]`.
+    Started { work: Arc<WorkId>, label: Arc<str> },
+    /// A call has to wait before it is made.
+    Waiting { work: Arc<WorkId>, wait: Waiting },
+    /// There is an answer, or an error instead.
+    Answered { work: Arc<WorkId> },
+    /// The answer is being graded.
+    Grading { work: Arc<WorkId> },
     /// A case is done, and its record is in the results file. Boxed, as it is much larger than the rest.
     Finished(Box<Finished>),
     /// A plug-in had something to say.

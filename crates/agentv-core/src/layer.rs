@@ -49,6 +49,10 @@ impl<L: Layer> Provider for L {
         self.inner().is_free()
     }
 
+    fn shares_directory(&self) -> bool {
+        self.inner().shares_directory()
+    }
+
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
         Layer::prepare(self, cx).await
     }

@@ -18,6 +18,7 @@ pub mod provider;
 pub mod retry;
 pub mod secret;
 
+pub mod answered;
 pub mod candidate;
 pub mod metrics;
 pub mod trace;
@@ -32,6 +33,7 @@ pub mod compare;
 pub mod stats;
 
 pub use agentv_wire::WorkId;
+pub use answered::Answered;
 pub use call::{CallContext, Log, LogLevel};
 pub use candidate::Candidate;
 pub use evaluator::{

@@ -27,6 +27,12 @@ pub trait Provider: fmt::Debug + Send + Sync {
         Ok(())
     }
 
+    /// Whether it works in a directory that other cases use too, so that the files of one case are gone, or another's, once
+    /// the next case is asked. An attempt with a workspace of its own does not.
+    fn shares_directory(&self) -> bool {
+        false
+    }
+
     /// How many requests it can take at a time, where that is its own matter and not the user's.
     fn max_workers(&self) -> Option<NonZeroUsize> {
         None
@@ -185,12 +191,13 @@ pub struct Reported {
 }
 
 /// Why there is no answer. The kind is for deciding, the text for people.
-#[derive(Debug, Clone, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct ProviderError {
     pub kind: ProviderErrorKind,
     pub message: String,
     /// For the record's `provider_metadata`: exit code, log file, …
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub metadata: Object,
 }
 
@@ -199,7 +206,8 @@ const COST: &str = "cost_usd";
 const TOKENS: &str = "token_usage";
 
 /// What kind of failure, as far as anybody decides on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProviderErrorKind {
     /// Took too long; worth another attempt.
     Timeout,
@@ -208,13 +216,34 @@ pub enum ProviderErrorKind {
     /// A server answered, but with this status.
     Http {
         status: u16,
-        /// How long it asks us to wait.
+        /// How long it asks us to wait, in milliseconds where it is written.
+        #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_milliseconds")]
         retry_after: Option<Duration>,
     },
     /// No answer, or only a part of one: the connection could not be made, or broke.
     Network,
     /// Anything else that will not get better by asking again.
     Failed,
+}
+
+mod optional_milliseconds {
+    use crate::answered::milliseconds;
+    use serde::{Deserializer, Serializer};
+    use std::time::Duration;
+
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+    pub(super) fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        milliseconds::serialize(&duration.unwrap_or_default(), serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        milliseconds::deserialize(deserializer).map(Some)
+    }
 }
 
 impl ProviderError {

@@ -1,6 +1,8 @@
 //! A suite and its cases, checked: what is here is usable as it stands.
 
-use crate::{EvalId, EvaluatorEntry, Score, SuiteId, TargetName, Trials, WorkspaceSpec};
+use crate::{
+    EvalId, EvaluatorEntry, Score, SuiteId, TargetName, Trial, Trials, WorkId, WorkspaceSpec,
+};
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -159,6 +161,16 @@ impl<'a> PartRef<'a> {
 }
 
 impl EvalCase {
+    /// The identity of one trial of this case on a target.
+    pub fn work_id(&self, target: &TargetName, trial: Trial) -> WorkId {
+        WorkId {
+            suite: self.suite.id.clone(),
+            eval_id: self.id.clone(),
+            target: target.clone(),
+            trial: trial.number(),
+        }
+    }
+
     fn parts(&self) -> impl Iterator<Item = PartRef<'_>> {
         self.input.iter().flat_map(|message| message.content.parts())
     }

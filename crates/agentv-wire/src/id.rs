@@ -1,7 +1,7 @@
 //! Names that must not be mixed up. Cheap to clone, since records, events and jobs all carry them.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ macro_rules! name {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(
-            Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+            Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, JsonSchema,
         )]
-        #[serde(from = "String", into = "String")]
+        #[serde(from = "String")]
         #[schemars(with = "String")]
         pub struct $name(Arc<str>);
 
@@ -33,9 +33,9 @@ macro_rules! name {
             }
         }
 
-        impl From<$name> for String {
-            fn from(name: $name) -> Self {
-                name.0.as_ref().to_owned()
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
             }
         }
 

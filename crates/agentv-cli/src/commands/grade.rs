@@ -59,10 +59,9 @@ impl Source {
         mut self,
         plan: &mut Plan,
         settings: &EvalSettings,
-        environment: &Environment,
         screen: &mut Screen,
     ) -> Result<String, Refusal> {
-        let regraded = regrade(plan, &mut self.recorded, &environment.working_dir)
+        let regraded = regrade(plan, &mut self.recorded)
             .map_err(|error| Refusal::incomplete(error.to_string()))?;
         terminal::regraded(&self.name, &regraded, screen);
         if regraded.answers == 0 {

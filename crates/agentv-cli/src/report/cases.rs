@@ -2,29 +2,29 @@
 
 use super::record::Record;
 use super::source::Knowledge;
-use agentv_core::EvalCase;
+use agentv_core::{EvalCase, EvalId, SuiteId};
 use agentv_runtime::load::{Loader, case_lines};
-use agentv_runtime::run_dir::Known;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Cases by their files and places, and by their names.
+/// Cases by their suites and ids.
 #[derive(Debug, Default)]
 pub(super) struct CaseBook {
-    working_dir: PathBuf,
-    files: Vec<CaseFile>,
-    /// Where a record does not say which case it is of: by id. `None` if several cases have it.
-    by_id: HashMap<String, Option<(usize, usize)>>,
+    /// Suites are named from here.
+    root: PathBuf,
+    suites: HashMap<SuiteId, SuiteCases>,
+    /// Where a record does not say which suite it is of: by id. `None` if several suites have it.
+    by_id: HashMap<EvalId, Option<SuiteId>>,
 }
 
-#[derive(Debug)]
-struct CaseFile {
+#[derive(Debug, Default)]
+struct SuiteCases {
     path: PathBuf,
     /// By ordinal.
     lines: Vec<usize>,
-    /// By ordinal.
-    expected: HashMap<usize, Expected>,
+    ordinals: HashMap<EvalId, usize>,
+    expected: HashMap<EvalId, Expected>,
 }
 
 /// Where a case starts.
@@ -44,53 +44,50 @@ pub(super) struct Expected {
 }
 
 impl CaseBook {
-    /// Knows where cases are that are told by their places in files. Files are named from `working_dir`.
-    pub(super) fn with_places(evals: &[PathBuf], working_dir: &Path) -> Self {
-        let file = |path: &PathBuf| CaseFile {
-            path: path.clone(),
-            lines: case_lines(path),
-            expected: HashMap::new(),
-        };
-        let files = evals.iter().map(file).collect();
-        Self { working_dir: working_dir.to_owned(), files, by_id: HashMap::new() }
-    }
-
-    /// Reads the cases themselves, too: their ids, and with `All` what was expected. A file that cannot be read any more
-    /// has nothing to say.
-    pub(super) fn read_cases(&mut self, knowledge: Knowledge, loader: &Loader) {
-        for (place, file) in self.files.iter_mut().enumerate() {
-            let suite = loader.suite(&file.path).0;
-            let cases = suite.iter().filter_map(|suite| suite.cases.open().ok()).flatten();
-            for case in cases.flatten() {
-                let same = self.by_id.entry(case.id.as_str().to_owned());
-                same.and_modify(|known| *known = None).or_insert(Some((place, case.ordinal)));
+    /// Reads the cases: where they are, and with `All` what was expected. A file that can no longer be read has none.
+    pub(super) fn read(
+        evals: &[PathBuf],
+        root: &Path,
+        knowledge: Knowledge,
+        loader: &Loader,
+    ) -> Self {
+        let mut book = Self { root: root.to_owned(), ..Self::default() };
+        for path in evals {
+            let Some(suite) = loader.suite(path).0 else { continue };
+            let id = &suite.suite.id;
+            let mut cases =
+                SuiteCases { path: path.clone(), lines: case_lines(path), ..SuiteCases::default() };
+            for case in suite.cases.open().into_iter().flatten().flatten() {
+                let same = book.by_id.entry(case.id.clone());
+                same.and_modify(|known| *known = None).or_insert_with(|| Some(id.clone()));
+                cases.ordinals.insert(case.id.clone(), case.ordinal);
                 if knowledge == Knowledge::All {
-                    file.expected.insert(case.ordinal, Expected::of(&case));
+                    cases.expected.insert(case.id.clone(), Expected::of(&case));
                 }
             }
+            book.suites.insert(id.clone(), cases);
         }
+        book
     }
 
-    pub(super) fn place(&self, record: &Record, known: Option<&Known>) -> Option<Place> {
-        if let Some((file, ordinal)) = self.find(record, known) {
-            let file = &self.files[file];
-            return Some(Place { file: file.path.clone(), line: file.lines.get(ordinal).copied() });
-        }
-        // The file was edited since: its name is still right.
-        let file = self.working_dir.join(&known?.slot.file);
-        Some(Place { file, line: None })
+    /// Where a case stands. `suite` is what the record or the journal says.
+    pub(super) fn place(&self, record: &Record, suite: Option<&SuiteId>) -> Option<Place> {
+        let id = EvalId::from(record.eval_id.as_str());
+        let Some(cases) = self.suite(&id, suite) else {
+            // The file was edited since the run: its name is still right.
+            return Some(Place { file: self.root.join(suite?.as_str()), line: None });
+        };
+        let line = cases.ordinals.get(&id).and_then(|ordinal| cases.lines.get(*ordinal));
+        Some(Place { file: cases.path.clone(), line: line.copied() })
     }
 
-    pub(super) fn expected(&self, record: &Record, known: Option<&Known>) -> Option<&Expected> {
-        let (file, ordinal) = self.find(record, known)?;
-        self.files[file].expected.get(&ordinal)
+    pub(super) fn expected(&self, record: &Record, suite: Option<&SuiteId>) -> Option<&Expected> {
+        let id = EvalId::from(record.eval_id.as_str());
+        self.suite(&id, suite)?.expected.get(&id)
     }
 
-    fn find(&self, record: &Record, known: Option<&Known>) -> Option<(usize, usize)> {
-        let Some(known) = known else { return *self.by_id.get(&record.eval_id)? };
-        let path = self.working_dir.join(&known.slot.file);
-        let file = self.files.iter().position(|file| file.path == path)?;
-        Some((file, known.version.ordinal))
+    fn suite(&self, id: &EvalId, suite: Option<&SuiteId>) -> Option<&SuiteCases> {
+        self.suites.get(suite.or_else(|| self.by_id.get(id)?.as_ref())?)
     }
 }
 

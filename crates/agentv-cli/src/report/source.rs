@@ -3,10 +3,10 @@
 use super::cases::{CaseBook, Expected, Place};
 use super::record::Record;
 use crate::settings::Environment;
-use agentv_core::Response;
+use agentv_core::{Response, SuiteId};
 use agentv_runtime::process::Processes;
 use agentv_runtime::results_io::{Reader, ResultsError, find_results};
-use agentv_runtime::run_dir::{Index, Known, PastAnswer, RunFiles};
+use agentv_runtime::run_dir::{Index, PastAnswer, RecordedWork, RunFiles};
 use agentv_wire::{RunFileKind, RunInfo};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,6 @@ pub(crate) struct Source {
     pub folder: Option<RunFiles>,
     /// The eval files as they are now, if that is what the run saw.
     evals: Vec<PathBuf>,
-    working_dir: PathBuf,
     repo_root: PathBuf,
     loader: agentv_runtime::load::Loader,
 }
@@ -66,10 +65,6 @@ impl Source {
         let evals = info.as_ref().map(unchanged_evals).unwrap_or_default();
         Self {
             shown: environment.shown(&path),
-            working_dir: info
-                .as_ref()
-                .map_or(environment.working_dir.as_path(), |info| Path::new(&info.working_dir))
-                .to_owned(),
             repo_root: environment.repo_root.clone(),
             // Nothing is started: files are only read.
             loader: environment.loader(&Processes::new(String::new())),
@@ -122,12 +117,7 @@ impl Source {
         if knowledge == Knowledge::Record {
             return CaseBook::default();
         }
-        let mut cases = CaseBook::with_places(&self.evals, &self.working_dir);
-        // The journal of a run says where its cases are.
-        if knowledge == Knowledge::All || self.folder.is_none() {
-            cases.read_cases(knowledge, &self.loader);
-        }
-        cases
+        CaseBook::read(&self.evals, &self.loader.project_root, knowledge, &self.loader)
     }
 }
 
@@ -162,7 +152,7 @@ pub(super) struct Entry<'a> {
     pub record: &'a Record,
     /// The record as it stands in the results.
     pub json: &'a str,
-    case: Option<&'a Known>,
+    work: Option<&'a RecordedWork>,
     answer: Option<&'a PastAnswer>,
     journal: &'a Path,
     cases: &'a CaseBook,
@@ -176,13 +166,13 @@ impl Entries {
         let index = self.index;
         self.index += 1;
         let json = self.reader.json();
-        let case = self.known.case_of(format!("{json}\n").as_bytes());
+        let work = self.known.work_of(format!("{json}\n").as_bytes());
         Ok(Some(Entry {
             index,
             record,
             json,
-            case,
-            answer: case.and_then(|case| self.known.answer_to(case)),
+            work,
+            answer: work.and_then(|work| self.known.answer_to(work)),
             journal: &self.journal,
             cases: &self.cases,
             repo_root: &self.repo_root,
@@ -195,9 +185,13 @@ impl Entries {
 }
 
 impl Entry<'_> {
+    fn suite(&self) -> Option<&SuiteId> {
+        self.work.map(|work| &work.id.suite)
+    }
+
     /// Where the case stands. The file is named from the repository's root, as GitHub does.
     pub(super) fn place(&self) -> Option<Place> {
-        let mut place = self.cases.place(self.record, self.case)?;
+        let mut place = self.cases.place(self.record, self.suite())?;
         if let Ok(inside) = place.file.strip_prefix(self.repo_root) {
             place.file = inside.to_owned();
         }
@@ -205,7 +199,7 @@ impl Entry<'_> {
     }
 
     pub(super) fn expected(&self) -> Option<&Expected> {
-        self.cases.expected(self.record, self.case)
+        self.cases.expected(self.record, self.suite())
     }
 
     /// What the target answered, with all its steps. A journal that cannot be read is one that says nothing.

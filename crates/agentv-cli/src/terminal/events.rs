@@ -42,10 +42,13 @@ impl Events {
 impl Reporter for Events {
     fn event(&mut self, event: &RunEvent) {
         let event = match event {
-            RunEvent::Started { eval_id, target } => ProgressEvent::Started(CaseStarts {
-                eval_id: eval_id.to_string(),
-                target: target.to_string(),
+            RunEvent::Started { work, label } => ProgressEvent::Started(CaseStarts {
+                eval_id: work.eval_id.to_string(),
+                target: label.to_string(),
             }),
+            RunEvent::Waiting { .. } | RunEvent::Answered { .. } | RunEvent::Grading { .. } => {
+                return;
+            }
             RunEvent::Finished(finished) => {
                 self.done += 1;
                 ProgressEvent::Finished(self.ends(finished))

@@ -23,9 +23,9 @@ impl Progress {
 impl Reporter for Progress {
     fn event(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Started { eval_id, target } => {
+            RunEvent::Started { work, label } => {
                 let (done, total) = (self.done, self.total);
-                self.screen.print(format_args!("{done}/{total}   🔄 {eval_id} | {target}"));
+                self.screen.print(format_args!("{done}/{total}   🔄 {} | {label}", work.eval_id));
             }
             RunEvent::Finished(finished) => {
                 self.done += 1;
@@ -38,7 +38,10 @@ impl Reporter for Progress {
                         .print(format_args!("{done}/{total}   ❌ {id} | {target}: {error}")),
                 }
             }
-            RunEvent::Stopping => {}
+            RunEvent::Stopping
+            | RunEvent::Waiting { .. }
+            | RunEvent::Answered { .. }
+            | RunEvent::Grading { .. } => {}
             RunEvent::Log { level: LogLevel::Verbose, text } => self.screen.line(text),
             RunEvent::Log { level: LogLevel::Warning, text } => {
                 self.screen.show();

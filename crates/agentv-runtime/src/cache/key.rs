@@ -112,6 +112,7 @@ fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 mod tests {
     use super::*;
     use agentv_core::EvalId;
+    use agentv_core::WorkId;
 
     fn model() -> TargetFingerprint {
         TargetFingerprint { kind: "openai", settings: [7; 32], place: None }
@@ -153,13 +154,15 @@ mod tests {
         }
         assert_ne!(first, key(&TargetFingerprint { kind: "azure", ..model() }, &asked));
         assert_ne!(first, key(&TargetFingerprint { settings: [8; 32], ..model() }, &asked));
-        let mut cx = CallContext::quiet();
-        cx.purpose.trial = Some(2);
-        assert_ne!(first, AnswerKey::of(&model(), &asked, &cx));
+        let in_trial = |trial| {
+            let work =
+                WorkId { suite: "s".into(), eval_id: "one".into(), target: "t".into(), trial };
+            CallContext::quiet().for_work(work.into())
+        };
+        assert_ne!(first, AnswerKey::of(&model(), &asked, &in_trial(2)));
         // The first of several trials is what a case is that is asked once.
-        cx.purpose.trial = Some(0);
-        assert_eq!(first, AnswerKey::of(&model(), &asked, &cx));
-        cx = CallContext::quiet();
+        assert_eq!(first, AnswerKey::of(&model(), &asked, &in_trial(0)));
+        let mut cx = CallContext::quiet();
         (cx.purpose.role, cx.purpose.repetition) = (Role::Judge, 2);
         assert_ne!(first, AnswerKey::of(&model(), &asked, &cx));
     }

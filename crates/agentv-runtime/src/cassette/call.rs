@@ -29,7 +29,8 @@ impl Call {
     pub(super) fn of(target: &TargetName, request: &Request, cx: &CallContext) -> Self {
         let purpose = &cx.purpose;
         let of_candidate = purpose.role == Role::Candidate;
-        let case = purpose.eval_id.as_ref().map(ToString::to_string);
+        let case =
+            purpose.work.as_ref().filter(|_| !of_candidate).map(|work| work.eval_id.to_string());
         Self {
             eval_id: case.unwrap_or_else(|| request.eval_id.clone()),
             target: target.to_string(),

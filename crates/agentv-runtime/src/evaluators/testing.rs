@@ -140,7 +140,7 @@ impl Bench {
     fn case(&self) -> EvalCase {
         EvalCase {
             suite: Arc::new(Suite {
-                id: "".into(),
+                id: "suite.yaml".into(),
                 file: PathBuf::new(),
                 dir: self.dir.clone(),
                 dataset: String::new(),

@@ -12,5 +12,5 @@ mod scored;
 pub use find::find_results;
 pub use merge::{Conflict, MergeError, Merged, merge};
 pub use reader::{Reader, ResultsError};
-pub use recorded::{Recall, Recalled, Recorded, RecordedAnswer, RecordedExtras};
+pub use recorded::{Recall, Recorded, RecordedAnswer};
 pub use scored::{ScoredRun, read_scored};

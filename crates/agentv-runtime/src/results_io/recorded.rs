@@ -1,14 +1,15 @@
 //! The answers of an earlier run, to be graded again. Only where they are is kept in memory.
 
 use super::{Reader, ResultsError};
-use crate::run_dir::{Index, LinePlace, PastAnswer, RunFiles, Slot, asked};
+use crate::run_dir::{Index, KeptAnswer, LinePlace, PastAnswer, RunFiles, asked};
+use agentv_core::answered::AnswerNumbers;
 use agentv_core::evaluator::AnswerDetail;
 use agentv_core::provider::Reported;
 use agentv_core::{
-    Candidate, EvalCase, EvalId, ProviderError, ProviderInfo, Response, TargetName, Trial, Trials,
-    prompt, record,
+    Answered, EvalCase, EvalId, ProviderError, ProviderInfo, Response, SuiteId, TargetName, Trial,
+    Trials, WorkId, prompt, record,
 };
-use agentv_wire::{ExecutionMetrics, FileChanges, ProviderRequest, ResultRecord, TraceSummary};
+use agentv_wire::{ProviderRequest, ResultRecord};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::{HashMap, HashSet};
@@ -41,10 +42,9 @@ struct Files {
 /// One answer. It has a record, or is in the journal, or both.
 #[derive(Debug, Clone)]
 struct Entry {
-    /// The eval file from the working directory, if the journal knows it.
-    file: Option<String>,
+    /// Of which suite it is, if the journal or the record says so.
+    suite: Option<SuiteId>,
     dataset: Option<String>,
-    ordinal: Option<usize>,
     /// What was asked, in short.
     asked: Option<String>,
     record: Option<Place>,
@@ -78,50 +78,13 @@ pub struct RecordedAnswer {
     entry: Entry,
 }
 
-/// An answer of earlier.
-#[derive(Debug)]
-pub struct Recalled {
-    /// An error of then is one now.
-    pub outcome: Result<Response, ProviderError>,
-    pub wall: Duration,
-    /// Which attempt brought it.
-    pub attempt: u32,
-    pub extras: RecordedExtras,
-}
-
-/// What is known of an answer besides itself.
-#[derive(Debug, Default)]
-pub struct RecordedExtras {
-    /// What the agent changed, as far as the record shows it.
-    pub file_changes: Option<FileChanges>,
-    /// Its workspace, if that is still there.
-    pub workspace: Option<PathBuf>,
-    /// What a record says of messages that are not there.
-    told: Option<(TraceSummary, ExecutionMetrics)>,
-    /// How closely it can be looked at.
-    pub detail: AnswerDetail,
-}
-
-impl RecordedExtras {
-    /// Whether all that the target said is there.
-    pub fn is_whole(&self) -> bool {
-        self.detail == AnswerDetail::Trace
-    }
-
-    /// The answer with the numbers that it had when it was given.
-    pub fn complete(self, mut candidate: Candidate) -> Candidate {
-        if let Some((summary, metrics)) = self.told {
-            (candidate.summary, candidate.metrics) = (summary, metrics);
-        }
-        candidate
-    }
-}
-
 /// Of a record, what it is found by.
 #[derive(Deserialize)]
 struct Glance {
     eval_id: String,
     target: String,
+    #[serde(default)]
+    suite: Option<SuiteId>,
     #[serde(default)]
     dataset: Option<String>,
     #[serde(default)]
@@ -166,15 +129,14 @@ impl Recorded {
         };
         let mut graded = HashSet::new();
         while let Some(glance) = reader.read::<Glance>()? {
-            let known = index.case_of(format!("{}\n", reader.json()).as_bytes());
-            let answer = known.and_then(|known| index.answer_to(known));
-            graded.extend(known.map(|known| (known.slot.clone(), known.version.ordinal)));
+            let work = index.work_of(format!("{}\n", reader.json()).as_bytes());
+            let answer = work.and_then(|work| index.answer_to(work));
+            graded.extend(work.map(|work| work.id.clone()));
             let place = reader.place().map_or_else(|| Place::Held(reader.json().into()), Place::At);
             let entry = Entry {
-                file: known.map(|known| known.slot.file.clone()),
+                suite: work.map(|work| work.id.suite.clone()).or(glance.suite),
                 dataset: glance.dataset,
-                ordinal: known.map(|known| known.version.ordinal),
-                asked: known.and_then(|known| known.version.asked.clone()),
+                asked: work.map(|work| work.revision.asked.clone()),
                 record: Some(place),
                 answer: answer.cloned(),
                 has_tools: glance.trace_summary.is_some_and(|events| events.event_count > 0),
@@ -188,27 +150,23 @@ impl Recorded {
     }
 
     /// Answers of a run that ended before they were graded.
-    fn add_ungraded(&mut self, index: Index, graded: &HashSet<(Slot, usize)>) {
-        let mut last: HashMap<(Slot, usize), PastAnswer> = HashMap::new();
-        for (slot, answers) in index.answers {
-            for answer in answers {
-                last.insert((slot.clone(), answer.version.ordinal), answer);
-            }
-        }
-        let mut open: Vec<_> = last.into_iter().filter(|(key, _)| !graded.contains(key)).collect();
-        open.sort_by_key(|((_, ordinal), _)| *ordinal);
-        for ((slot, ordinal), answer) in open {
+    fn add_ungraded(&mut self, index: Index, graded: &HashSet<WorkId>) {
+        let open = index.answers.into_iter().filter(|(work, _)| !graded.contains(work));
+        let mut open: Vec<(WorkId, PastAnswer)> =
+            open.filter_map(|(work, mut answers)| Some((work, answers.pop()?))).collect();
+        open.sort_by(|(one, _), (other, _)| one.cmp(other));
+        for (work, answer) in open {
             let entry = Entry {
-                file: Some(slot.file),
+                suite: Some(work.suite),
                 dataset: None,
-                ordinal: Some(ordinal),
-                asked: answer.version.asked.clone(),
+                asked: Some(answer.revision.asked.clone()),
                 record: None,
                 answer: Some(answer),
                 has_tools: false,
                 is_claimed: false,
             };
-            self.add(slot.eval_id, slot.target, slot.trial, entry);
+            let (eval_id, target) = (work.eval_id.to_string(), work.target.to_string());
+            self.add(eval_id, target, work.trial, entry);
         }
     }
 
@@ -230,25 +188,23 @@ impl Recorded {
         Trials::new(last.saturating_add(1)).unwrap_or(Trials::ONE)
     }
 
-    /// Finds the answer to a trial of a case, once. Of several it is the one from the same place.
+    /// Finds the answer to a trial of a case, once. Of several it is the one of the same suite.
     pub fn claim(
         &mut self,
-        (case, root): (&EvalCase, &Path),
+        case: &EvalCase,
         (target, provider): (&str, ProviderInfo),
         trial: Trial,
     ) -> io::Result<Recall> {
         let key = (case.id.as_str().to_owned(), target.to_owned(), trial.number());
         let Some(entries) = self.cases.get_mut(&key) else { return Ok(Recall::Nothing) };
-        let file = case.suite.file.strip_prefix(root).unwrap_or(&case.suite.file).to_string_lossy();
-        let mut best: Option<((bool, bool, bool), usize)> = None;
+        let mut best: Option<((bool, bool), usize)> = None;
         for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| !entry.is_claimed) {
             if !entry.asks_the_same(case, provider, &self.files)? {
                 continue;
             }
             let nearness = (
-                entry.file.as_deref() == Some(&*file),
+                entry.suite.as_ref() == Some(&case.suite.id),
                 entry.dataset.as_deref() == Some(case.suite.dataset.as_str()),
-                entry.ordinal == Some(case.ordinal),
             );
             if best.is_none_or(|(known, _)| nearness > known) {
                 best = Some((nearness, at));
@@ -312,48 +268,43 @@ impl RecordedAnswer {
         self.entry.answer.as_ref().is_some_and(|answer| answer.workspace)
     }
 
-    pub fn read(&self) -> io::Result<Recalled> {
+    /// The answer as it was then; an error of then is one now.
+    pub fn read(&self) -> io::Result<Answered> {
         let Entry { record, answer, .. } = &self.entry;
         let record = record.as_ref().map(|place| place.read(&self.files.results)).transpose()?;
         if let Some(error) = record.as_ref().and_then(failure) {
-            let extras = RecordedExtras {
-                file_changes: record.and_then(|record| record.file_changes),
-                ..RecordedExtras::default()
-            };
-            return Ok(Recalled { outcome: Err(error), wall: Duration::ZERO, attempt: 0, extras });
+            let file_changes = record.and_then(|record| record.file_changes);
+            return Ok(Answered { file_changes, ..Answered::failed(error) });
         }
         let kept = match (answer, &self.files.journal) {
             (Some(answer), Some(journal)) => answer.read(journal)?,
             _ => None,
         };
-        let mut extras = RecordedExtras { detail: self.detail(), ..RecordedExtras::default() };
-        if let Some(record) = &record {
-            extras.file_changes.clone_from(&record.file_changes);
-            extras.workspace =
-                record.workspace.as_ref().map(PathBuf::from).filter(|dir| dir.is_dir());
-        }
-        match (kept, record) {
-            (Some(kept), _) => Ok(Recalled {
-                outcome: Ok(kept.response),
-                wall: kept.wall,
-                attempt: kept.attempt,
-                extras,
-            }),
-            (None, Some(record)) => {
-                extras.told = record
-                    .trace_summary
-                    .clone()
-                    .map(|summary| (summary, record.execution_metrics.clone()));
-                Ok(Recalled {
-                    outcome: Ok(response(record)),
-                    wall: Duration::ZERO,
-                    attempt: 0,
-                    extras,
-                })
+        let seen = record.as_ref().map(|record| {
+            let workspace = record.workspace.as_ref().map(PathBuf::from);
+            (record.file_changes.clone(), workspace.filter(|dir| dir.is_dir()))
+        });
+        let (file_changes, workspace) = seen.unwrap_or_default();
+        let answered = match (kept, record) {
+            (Some(KeptAnswer { response, wall, attempt }), _) => {
+                Answered::whole(Ok(response), wall, attempt)
             }
-            (None, None) => Err(io::Error::other("it is not in the journal any more")),
-        }
+            (None, Some(record)) => of_record(record),
+            (None, None) => {
+                return Err(io::Error::other("it is no longer in the journal"));
+            }
+        };
+        Ok(Answered { detail: self.detail(), file_changes, workspace, ..answered })
     }
+}
+
+/// The answer as far as a record has it.
+fn of_record(mut record: ResultRecord) -> Answered {
+    let numbers = record.trace_summary.take().map(|summary| {
+        let metrics = record.execution_metrics.clone();
+        Box::new(AnswerNumbers { summary, metrics })
+    });
+    Answered { numbers, ..Answered::whole(Ok(response(record)), Duration::ZERO, 0) }
 }
 
 /// Why there was no answer. A record that was graded has a summary, whatever else went wrong.

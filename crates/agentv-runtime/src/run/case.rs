@@ -1,144 +1,91 @@
-//! One case, prompt to record.
+//! One case, from prompt to record.
 
-use super::attempt::{self, Answer};
-use super::suite_on_target::{PlannedTarget, PriorAnswer};
-use super::{RunSettings, regrade, workspace};
-use crate::results_io::RecordedExtras;
-use crate::run_dir::{Journal, Work};
-use crate::workspace::Workspace;
+use super::answer::{Answer, AnswerSource};
+use super::executor::EventSink;
+use super::suite_on_target::SuiteOnTarget;
+use super::{RunSettings, grade, workspace};
 use agentv_core::call::{CaseCalls, Purpose};
-use agentv_core::record::{self, Asked, Graded};
-use agentv_core::{
-    CallContext, Candidate, EvalCase, EvalContext, Log, Request, Response, Trial, prompt,
-};
+use agentv_core::record::Asked;
+use agentv_core::{CallContext, EvalCase, Log, Request, Trial, WorkId, prompt};
 use agentv_wire::ResultRecord;
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use tokio_util::sync::CancellationToken;
 
-/// What one trial of a case needs besides the case.
+/// One trial of a case on a target, ready to be run.
 #[derive(Debug)]
-pub(super) struct CaseContext<'a> {
-    pub target: &'a PlannedTarget,
+pub struct Work {
+    pub id: Arc<WorkId>,
+    pub case: Arc<EvalCase>,
+    /// The suite and the target that it belongs to.
+    pub on: Arc<SuiteOnTarget>,
     pub trial: Trial,
+}
+
+/// What one piece of work needs besides itself.
+#[derive(Debug)]
+pub struct CaseContext<'a> {
+    pub work: &'a Work,
     pub settings: RunSettings,
     pub cancel: &'a CancellationToken,
     pub log: &'a Arc<dyn Log>,
-    pub journal: Option<&'a Journal>,
+    pub sink: &'a dyn EventSink,
     /// What its calls share.
     pub calls: Arc<CaseCalls>,
 }
 
 impl CaseContext<'_> {
-    /// Keeps an answer, so that a crash in grading pays for nothing twice. Where answers cost nothing, that is no gain; but
-    /// what was done on the way to the answer is in no record, and reports show it.
-    pub(super) fn keep(&self, case: &EvalCase, request: &Request, answer: (&Response, Duration)) {
-        if !self.target.provider.is_free() || answer.0.tells_steps() {
-            let work = Work { case, target: &self.target.name, trial: self.trial };
-            let kept = self.journal.map(|journal| journal.answered(work, request, answer));
-            stop_if_lost(kept.as_ref(), self.cancel);
-        }
-    }
-
-    /// The environment of a call for this trial.
+    /// The surroundings of a call for this work.
     pub(super) fn call(&self, cancel: CancellationToken) -> CallContext {
         CallContext {
             cancel,
             time_limit: self.settings.agent_timeout,
             log: Arc::clone(self.log),
             queue_time: Arc::default(),
-            purpose: Purpose { trial: self.trial.index_if_repeated(), ..Purpose::default() },
+            purpose: Purpose { work: Some(Arc::clone(&self.work.id)), ..Purpose::default() },
             on_accepted: None,
             case: Arc::clone(&self.calls),
         }
     }
-}
 
-/// What cannot be kept is worth no more calls. The journal knows why, and the dispatcher asks it.
-pub(super) fn stop_if_lost(kept: Option<&io::Result<()>>, cancel: &CancellationToken) {
-    if matches!(kept, Some(Err(_))) {
-        cancel.cancel();
+    /// Whether the run was stopped meanwhile, or may spend no more.
+    fn is_stopped(&self) -> bool {
+        self.cancel.is_cancelled() || self.calls.was_refused()
     }
 }
 
-/// Asks, looks at what was changed, then grades. Whatever goes wrong ends up in the record, so there is no `Err`. `None` only
-/// if the run was stopped meanwhile, or may spend no more: half a case is no result. `answered` is what a batch call, or an earlier run, brought
-/// for this case.
+/// Gets an answer, then grades it. Whatever fails ends up in the record, so there is no `Err`. `None` only if the run was
+/// stopped: half a case is not a result. The answer is in the journal then, and is only graded when the run is resumed.
 pub(super) async fn run_case(
-    case: &EvalCase,
-    answered: Option<PriorAnswer>,
+    source: Box<dyn AnswerSource>,
     cx: &CaseContext<'_>,
 ) -> Option<Box<ResultRecord>> {
-    let mut request = prompt::build(case, cx.target.provider.info().prompt_mode);
-    let Answer { outcome, wall, workspace, left } =
-        attempt::ask(case, &mut request, answered, cx).await;
-    let (outcome, mut file_changes) = match workspace::changes(workspace.as_ref(), cx).await {
-        Ok(changes) => (outcome, changes),
-        Err(error) => (outcome.and(Err(error)), None),
-    };
-    let mut dir = workspace.as_ref().and_then(Workspace::dir).map(Path::to_owned);
-    if let Some(left) = left.as_deref() {
-        file_changes.clone_from(&left.file_changes);
-        dir.clone_from(&left.workspace);
+    let Work { case, on, .. } = cx.work;
+    let mut request = prompt::build(case, on.target.provider.info().prompt_mode);
+    let Answer { answered, workspace } = source.answer(&mut request, cx).await;
+    cx.sink.answered(cx.work, &request, &answered).await;
+    if grade::only_asks_models(cx.work, &answered) {
+        cx.sink.free_worker().await;
     }
-    let mut record = match outcome {
-        Ok(response) => {
-            let candidate = Candidate::new(response, wall, &case.suite.exploration_tools);
-            let candidate = Candidate { file_changes, workspace: dir.clone(), ..candidate };
-            grade(case, request, (candidate, left), cx).await
-        }
-        Err(error) => {
-            let asked = asked(request, cx.target, cx.trial);
-            let mut record = record::failed(case, asked, &error, timestamp());
-            record.file_changes = file_changes.map(record::excerpt);
-            record
-        }
-    };
-    // What was answered is in the journal: when the run is taken up again, it is only graded.
-    if cx.cancel.is_cancelled() || cx.calls.was_refused() {
+    let mut record = grade::grade(request, answered, cx).await;
+    if cx.is_stopped() {
         return None;
     }
-    match workspace {
-        Some(workspace) => workspace::settle(workspace, &mut record).await,
-        // One that another run has kept stays where it is.
-        None => record.workspace = dir.map(|dir| dir.to_string_lossy().into_owned()),
+    if let Some(workspace) = workspace {
+        workspace::settle(workspace, &mut record).await;
     }
     Some(record)
 }
 
-async fn grade(
-    case: &EvalCase,
-    request: Request,
-    (candidate, left): (Candidate, Option<Box<RecordedExtras>>),
-    cx: &CaseContext<'_>,
-) -> Box<ResultRecord> {
-    let graders = regrade::graders(case, left.as_ref().map(|left| left.detail));
-    let candidate = match left {
-        Some(left) => left.complete(candidate),
-        None => candidate,
-    };
-    let call = cx.call(cx.cancel.clone());
-    let look = EvalContext {
-        case,
-        candidate: &candidate,
-        question: &request.question,
-        targets: &cx.target.judges,
-        call: &call,
-    };
-    let mut graded = Vec::with_capacity(graders.len());
-    for entry in &*graders {
-        let call = call.graded_by(&case.id, &entry.name);
-        let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..look }).await;
-        graded.push(Graded { entry, outcome });
-    }
-    record::graded(case, asked(request, cx.target, cx.trial), candidate, graded, timestamp())
-}
-
 /// What a record says of the question.
-pub(super) fn asked(request: Request, target: &PlannedTarget, trial: Trial) -> Asked<'_> {
-    Asked { request, provider: target.provider.info(), target: target.name.as_str(), trial }
+pub(super) fn asked(request: Request, work: &Work) -> Asked<'_> {
+    let target = &work.on.target;
+    Asked {
+        request,
+        provider: target.provider.info(),
+        target: target.name.as_str(),
+        trial: work.trial,
+    }
 }
 
 /// Now, as ISO 8601 in UTC with milliseconds.

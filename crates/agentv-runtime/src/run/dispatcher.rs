@@ -1,14 +1,15 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
+use super::executor::LocalExecutor;
 use super::limit::{Limit, Stop};
-use super::outbox::{Inbox, Post, Told, outbox};
 use super::outputs::{Outputs, Reporter};
-use super::pool::{Pool, Shared};
+use super::pool::{Pool, QueuedEvent, Shared};
 use super::tally::Tally;
 use crate::load::SourceError;
 use crate::process::Processes;
-use agentv_core::{Log, LogLevel, RunEvent};
+use agentv_core::call::Waiting;
+use agentv_core::{Log, LogLevel, RunEvent, WorkId};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -60,23 +61,27 @@ pub struct Run {
     pub processes: Arc<Processes>,
 }
 
-/// How often the dispatcher looks for what is not worth waking it.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How many events may wait for the dispatcher. With fewer, quick targets fill the queue at once, and the threads spend
+/// their time waking each other.
+const QUEUED_EVENTS: usize = 256;
 
 /// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs all pools to the end.
 pub async fn run(run: Run) -> Outcome {
-    let (outbox, inbox) = outbox();
+    // Workers to dispatcher. Bounded: a slow disk slows the workers instead of filling the memory.
+    let (events, queue) = mpsc::channel(QUEUED_EVENTS);
     // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
     let (lines, log) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
+    let log_lines: Arc<dyn Log> = Arc::new(Lines { lines, verbose: run.settings.verbose });
     let shared = Shared {
         settings: run.settings,
+        executor: Arc::new(LocalExecutor { settings: run.settings, log: Arc::clone(&log_lines) }),
         cancel: cancel.clone(),
-        log: Arc::new(Lines { lines, verbose: run.settings.verbose }),
-        outbox,
+        log: log_lines,
+        events,
         rendering: run.outputs.rendering(),
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),
@@ -95,7 +100,7 @@ pub async fn run(run: Run) -> Outcome {
 
     let force = CancellationToken::new();
     let dispatcher = Dispatcher {
-        inbox,
+        queue,
         log,
         cancel,
         force: force.clone(),
@@ -164,7 +169,7 @@ async fn join(
 /// The dispatcher's own things.
 #[derive(Debug)]
 struct Dispatcher {
-    inbox: Inbox,
+    queue: mpsc::Receiver<QueuedEvent>,
     log: mpsc::UnboundedReceiver<RunEvent>,
     /// Stops the run; children are ended gently.
     cancel: CancellationToken,
@@ -178,70 +183,67 @@ struct Dispatcher {
 
 impl Dispatcher {
     async fn serve(mut self) -> Self {
-        let mut post = Post::default();
+        let mut batch = Vec::with_capacity(QUEUED_EVENTS);
         let mut interrupts = Interrupts::listen();
-        let mut looks = every(LOOK_EVERY);
         let mut syncs = every(SYNC_EVERY);
         loop {
             tokio::select! {
                 biased;
-                Some(line) = self.log.recv() => {
-                    self.reporter.event(&line);
-                    // It may be long until something else happens.
-                    if self.log.is_empty() {
-                        self.reporter.pause();
-                    }
-                }
-                // These before the inbox, which may never be empty.
-                _ = looks.tick() => self.take(&mut post),
+                // These before the queue, which may never be empty.
                 _ = syncs.tick() => {
                     let synced = self.outputs.sync_paid();
                     self.note_error(synced);
                 }
                 () = interrupts.next() => self.stop(),
-                has_post = self.inbox.has_post() => {
-                    if !has_post {
+                Some(line) = self.log.recv() => self.show_line(&line, &mut batch),
+                count = self.queue.recv_many(&mut batch, QUEUED_EVENTS) => {
+                    if count == 0 {
                         break;
                     }
-                    self.take(&mut post);
+                    self.take(&mut batch);
                 }
             }
         }
-        self.take(&mut post);
         let closed = self.outputs.commit().and_then(|()| self.outputs.sync_last());
         self.note_error(closed);
         self.reporter.pause();
         self
     }
 
-    /// All that is ready goes out in one write, and only then is it told: what was reported is in the file.
-    fn take(&mut self, post: &mut Post) {
-        self.inbox.swap(post);
-        let mut bytes = &*post.bytes;
-        for rendered in post.told.iter_mut().filter_map(|told| told.rendered.take()) {
+    /// Shows what a plug-in said, after all that happened before.
+    fn show_line(&mut self, line: &RunEvent, batch: &mut Vec<QueuedEvent>) {
+        while let Ok(event) = self.queue.try_recv() {
+            batch.push(event);
+        }
+        self.take(batch);
+        self.reporter.event(line);
+        // It may be long until something else happens.
+        if self.log.is_empty() {
+            self.reporter.pause();
+        }
+    }
+
+    /// All that is ready goes out in one write, and only then is it shown: what was reported is in the file.
+    fn take(&mut self, batch: &mut Vec<QueuedEvent>) {
+        for rendered in batch.iter_mut().filter_map(|queued| queued.rendered.take()) {
             match rendered {
-                Ok(rendered) => {
-                    let (its_own, rest) = bytes.split_at(rendered.len());
-                    bytes = rest;
-                    if self.error.is_none() {
-                        self.outputs.add(&rendered, its_own);
-                    }
-                }
+                Ok(rendered) if self.error.is_none() => self.outputs.add(&rendered),
+                Ok(_) => {}
                 Err(error) => self.note_error(Err(error)),
             }
         }
         let kept = self.outputs.commit();
         self.note_error(kept);
-        if self.error.is_none() {
-            for Told { event, .. } in post.told.drain(..) {
-                self.reporter.event(&event);
-                if let RunEvent::Finished(finished) = event {
-                    self.tally.add(*finished);
-                }
+        for QueuedEvent { event, .. } in batch.drain(..) {
+            if self.error.is_some() {
+                continue;
+            }
+            self.reporter.event(&event);
+            if let RunEvent::Finished(finished) = event {
+                self.tally.add(*finished);
             }
         }
-        post.clear();
-        if self.inbox.is_empty() {
+        if self.queue.is_empty() {
             self.reporter.pause();
         }
     }
@@ -333,5 +335,9 @@ impl Log for Lines {
             // The dispatcher outlives everyone who speaks; if it is gone, so is the run.
             let _ = self.lines.send(RunEvent::Log { level, text });
         }
+    }
+
+    fn waiting(&self, work: &Arc<WorkId>, wait: Waiting) {
+        let _ = self.lines.send(RunEvent::Waiting { work: Arc::clone(work), wait });
     }
 }

@@ -1,13 +1,13 @@
 //! The run: lanes of cases are asked and graded by a fixed pool of workers; one dispatcher owns the results file, the
 //! display and the signals.
 
-mod attempt;
-mod batch;
+mod answer;
 mod budget;
 mod case;
 mod dispatcher;
+mod executor;
+mod grade;
 mod limit;
-mod outbox;
 mod outputs;
 mod plan;
 mod pool;
@@ -18,15 +18,18 @@ mod tally;
 mod trials;
 mod workspace;
 
+pub use answer::{Answer, AnswerSource};
 pub use budget::{Unmetered, unmetered};
+pub use case::Work;
 pub use dispatcher::{Ended, Outcome, Run, run};
+pub use executor::{EventSink, Executed, Executor, LocalExecutor};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
 pub use plan::{Choice, Plan, plan, targets_of};
 pub use pool::Pool;
 pub use regrade::{RegradeError, Regraded, regrade};
 pub use resume::{ResumeError, Resumed, resume};
-pub use suite_on_target::{CaseFilter, PlannedTarget, PriorAnswer, PriorWork, SuiteOnTarget};
+pub use suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
 pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
 pub use trials::TrialTally;
 

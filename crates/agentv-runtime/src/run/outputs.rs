@@ -1,6 +1,7 @@
 //! Who is shown what happens, and where records go. The two are told apart, since their failures mean different things.
 
-use crate::run_dir::{Journal, Work};
+use super::case::Work;
+use crate::run_dir::Journal;
 use crate::writers::{Render, ResultFile};
 use agentv_core::RunEvent;
 use agentv_wire::ResultRecord;
@@ -39,8 +40,8 @@ impl Outputs {
     }
 
     /// Takes a record; it waits in memory until [`Outputs::commit`].
-    pub(super) fn add(&mut self, rendered: &Rendered, bytes: &[u8]) {
-        let (record, rest) = bytes.split_at(rendered.record);
+    pub(super) fn add(&mut self, rendered: &Rendered) {
+        let (record, rest) = rendered.bytes.split_at(rendered.record);
         let (entry, copied) = rest.split_at(rendered.entry);
         self.results.add(record);
         self.entries.extend_from_slice(entry);
@@ -98,48 +99,29 @@ pub(super) struct Rendering {
     journal: Option<Arc<Journal>>,
 }
 
-/// How many bytes a record has in the results, in the journal, and in the output, which follow each other in this order.
-#[derive(Debug, Clone, Copy)]
+/// A record as bytes: as it is in the results, its line for the journal, and as it is in the output, one after the other.
+#[derive(Debug)]
 pub(super) struct Rendered {
+    bytes: Vec<u8>,
+    /// How many of the bytes are the record.
     record: usize,
+    /// How many are the journal's line.
     entry: usize,
-    copy: usize,
-}
-
-impl Rendered {
-    pub(super) fn len(self) -> usize {
-        self.record + self.entry + self.copy
-    }
 }
 
 impl Rendering {
-    /// The bytes take the place of whatever `bytes` holds; there are none where it fails.
-    pub(super) fn render(
-        &self,
-        record: &ResultRecord,
-        work: Work<'_>,
-        bytes: &mut Vec<u8>,
-    ) -> io::Result<Rendered> {
-        bytes.clear();
-        self.add(record, work, bytes).inspect_err(|_| bytes.clear())
-    }
-
-    fn add(
-        &self,
-        record: &ResultRecord,
-        work: Work<'_>,
-        bytes: &mut Vec<u8>,
-    ) -> io::Result<Rendered> {
-        (self.results)(record, bytes)?;
+    pub(super) fn render(&self, record: &ResultRecord, work: &Work) -> io::Result<Rendered> {
+        let mut bytes = Vec::with_capacity(1024);
+        (self.results)(record, &mut bytes)?;
         let recorded = bytes.len();
         if let Some(journal) = &self.journal {
-            journal.recorded(work, bytes)?;
+            journal.recorded((&work.id, &work.case), &mut bytes)?;
         }
         let entered = bytes.len();
         if let Some(render) = self.copy {
-            render(record, bytes)?;
+            render(record, &mut bytes)?;
         }
-        Ok(Rendered { record: recorded, entry: entered - recorded, copy: bytes.len() - entered })
+        Ok(Rendered { bytes, record: recorded, entry: entered - recorded })
     }
 }
 

@@ -1,28 +1,29 @@
-//! A pool is a fixed number of workers on one target. Each pulls the next case, runs it, and pulls again: a task per case
-//! costs three times as much.
+//! A pool is a fixed number of workers on one target. Each pulls the next piece of work, has it done, and pulls again: a
+//! task per case costs three times as much.
 
 use super::RunSettings;
-use super::batch;
-use super::case::{CaseContext, asked, run_case, timestamp};
+use super::answer::{self, AnswerSource, Live};
+use super::case::Work;
+use super::executor::{EventSink, Executed, Executor};
 use super::limit::Limit;
-use super::outbox::{Outbox, Told};
-use super::outputs::Rendering;
-use super::suite_on_target::{Answers, PriorAnswer, SuiteOnTarget};
+use super::outputs::{Rendered, Rendering};
+use super::suite_on_target::{Answers, SuiteOnTarget};
 use crate::load::{Cases, Pulled, SourceError};
-use crate::run_dir::{Journal, Work};
+use crate::run_dir::Journal;
 use agentv_core::event::Finished;
-use agentv_core::record;
-use agentv_core::{EvalCase, Log, ProviderError, RunEvent, Trial, prompt};
-use agentv_wire::ResultRecord;
+use agentv_core::{Answered, EvalCase, Log, Request, RunEvent, Trial, WorkId};
+use async_trait::async_trait;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
+use std::io;
 use std::num::NonZeroUsize;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// The lanes of one target and how many workers serve them.
+/// The suites of one target and how many workers serve them.
 #[derive(Debug)]
 pub struct Pool {
     pub lanes: Vec<SuiteOnTarget>,
@@ -33,10 +34,12 @@ pub struct Pool {
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     pub settings: RunSettings,
+    pub executor: Arc<dyn Executor>,
     pub cancel: CancellationToken,
     pub log: Arc<dyn Log>,
-    pub outbox: Outbox,
-    /// How a record stands in the files.
+    /// To the dispatcher. Bounded: a slow disk slows the workers instead of filling the memory.
+    pub events: mpsc::Sender<QueuedEvent>,
+    /// How a record becomes bytes.
     pub rendering: Rendering,
     /// Where answers are kept before they are graded.
     pub journal: Option<Arc<Journal>>,
@@ -45,23 +48,36 @@ pub(super) struct Shared {
     pub permits: Option<Arc<Semaphore>>,
 }
 
+/// Something that happened, and the bytes that it adds to the files, if it is a record.
+#[derive(Debug)]
+pub(super) struct QueuedEvent {
+    pub event: RunEvent,
+    pub rendered: Option<io::Result<Rendered>>,
+}
+
 impl Pool {
-    /// Runs every case of the pool. An error means that cases could not be read any more.
+    /// Runs every case of the pool. An error means that cases could no longer be read.
     pub(super) async fn run(self, shared: Shared) -> Result<(), SourceError> {
         let mut lanes = VecDeque::with_capacity(self.lanes.len());
-        let mut workers = 0;
+        let mut records = 0;
         for mut lane in self.lanes {
-            let mut answers = batch::ask(&lane, &shared).await?;
+            let mut answers = answer::ask_batch(&lane, &shared).await?;
             answers.extend(std::mem::take(&mut lane.past.answers));
-            workers += lane.records();
+            records += lane.records();
             lanes.push_back((Arc::new(lane), answers));
         }
         let queue = Arc::new(Queue {
             state: Mutex::new(QueueState { waiting: lanes, open: None, failed: None }),
         });
+        let grading = Arc::new(Semaphore::new(self.workers.get()));
         let mut tasks = JoinSet::new();
-        for _ in 0..self.workers.get().min(workers) {
-            tasks.spawn(worker(Arc::clone(&queue), shared.clone()));
+        for _ in 0..self.workers.get().min(records) {
+            let worker = Worker {
+                queue: Arc::clone(&queue),
+                shared: shared.clone(),
+                grading: Arc::clone(&grading),
+            };
+            tasks.spawn(worker.run());
         }
         while tasks.join_next().await.is_some() {}
         let mut state = queue.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -69,7 +85,7 @@ impl Pool {
     }
 }
 
-/// Where workers take cases from. A lock and not a message: taking one is quicker than sending one, and it is never held
+/// Where workers take work from. A lock and not a message: taking one is quicker than sending one, and it is never held
 /// over a wait.
 #[derive(Debug)]
 struct Queue {
@@ -79,14 +95,13 @@ struct Queue {
 #[derive(Debug)]
 struct QueueState {
     waiting: VecDeque<(Arc<SuiteOnTarget>, Answers)>,
-    open: Option<Open>,
+    open: Option<OpenSuite>,
     failed: Option<SourceError>,
 }
 
-/// A lane that is worked on. All trials of a case come before the next case: so few cases are open at a time, whatever
-/// their number.
+/// A suite that is worked on. All trials of a case come before the next case: so few cases are open at a time.
 #[derive(Debug)]
-struct Open {
+struct OpenSuite {
     lane: Arc<SuiteOnTarget>,
     answers: Answers,
     cases: Cases,
@@ -96,11 +111,11 @@ struct Open {
 }
 
 /// One trial of a case on its way to a worker.
-struct Job {
+struct QueuedWork {
     lane: Arc<SuiteOnTarget>,
     case: Arc<SharedCase>,
     trial: Trial,
-    answered: Option<PriorAnswer>,
+    source: Box<dyn AnswerSource>,
 }
 
 /// A case that its trials share. The first worker who needs it reads it: parsing is work, and the queue must not be locked
@@ -111,17 +126,21 @@ struct SharedCase {
     read: OnceLock<Option<Arc<EvalCase>>>,
 }
 
-impl Job {
-    /// The case, if it is one that the lane takes.
-    fn case(&self) -> Option<Arc<EvalCase>> {
-        let takes = &self.lane.takes;
-        let read = || self.case.pulled.case().filter(|case| takes.takes(case));
-        self.case.read.get_or_init(read).clone()
+impl QueuedWork {
+    /// `None` if the case is not of this target.
+    fn work(self) -> Option<(Work, Box<dyn AnswerSource>)> {
+        let Self { lane, case, trial, source } = self;
+        let case = case.read.get_or_init(|| case.pulled.case()).as_ref()?;
+        if !lane.takes.takes(case) {
+            return None;
+        }
+        let id = Arc::new(case.work_id(&lane.target.name, trial));
+        Some((Work { id, case: Arc::clone(case), on: lane, trial }, source))
     }
 }
 
 impl Queue {
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<QueuedWork> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.next().unwrap_or_else(|error| {
             state.failed = Some(error);
@@ -132,27 +151,27 @@ impl Queue {
 }
 
 impl QueueState {
-    fn next(&mut self) -> Result<Option<Job>, SourceError> {
+    fn next(&mut self) -> Result<Option<QueuedWork>, SourceError> {
         loop {
             if self.open.is_none() {
                 let Some((lane, answers)) = self.waiting.pop_front() else { return Ok(None) };
                 let cases = lane.suite.cases.open()?;
-                self.open = Some(Open { lane, answers, cases, case: None, next_trial: 0 });
+                self.open = Some(OpenSuite { lane, answers, cases, case: None, next_trial: 0 });
             }
             let Some(open) = &mut self.open else { return Ok(None) };
-            if let Some(job) = open.next()? {
-                return Ok(Some(job));
+            if let Some(work) = open.next()? {
+                return Ok(Some(work));
             }
             self.open = None;
         }
     }
 }
 
-impl Open {
-    fn next(&mut self) -> Result<Option<Job>, SourceError> {
+impl OpenSuite {
+    fn next(&mut self) -> Result<Option<QueuedWork>, SourceError> {
         loop {
-            if let Some(job) = self.next_trial() {
-                return Ok(Some(job));
+            if let Some(work) = self.next_trial() {
+                return Ok(Some(work));
             }
             let Some(pulled) = self.cases.pull()? else { return Ok(None) };
             self.case = Some(Arc::new(SharedCase { pulled, read: OnceLock::new() }));
@@ -161,7 +180,7 @@ impl Open {
     }
 
     /// The next trial of the case at hand that has no record yet.
-    fn next_trial(&mut self) -> Option<Job> {
+    fn next_trial(&mut self) -> Option<QueuedWork> {
         let case = self.case.as_ref()?;
         let ordinal = case.pulled.ordinal();
         while let Some(trial) = self.lane.trials.nth(self.next_trial) {
@@ -169,79 +188,134 @@ impl Open {
             if self.lane.past.is_done(ordinal, trial) {
                 continue;
             }
-            let answered = self.answers.remove(&(ordinal, trial.number()));
+            let prior = self.answers.remove(&(ordinal, trial.number()));
+            let source = prior.unwrap_or_else(|| Box::new(Live));
             let (lane, case) = (Arc::clone(&self.lane), Arc::clone(case));
-            return Some(Job { lane, case, trial, answered });
+            return Some(QueuedWork { lane, case, trial, source });
         }
         None
     }
 }
 
-async fn worker(queue: Arc<Queue>, shared: Shared) {
-    let mut bytes = Vec::new();
-    while !shared.cancel.is_cancelled() && shared.limit.reached().is_none() {
-        let _permit = match &shared.permits {
-            Some(permits) => Some(permits.acquire().await),
-            None => None,
-        };
-        let Some(job) = queue.next() else { return };
-        let Some(case) = job.case() else { continue };
-        let Job { lane, trial, answered, .. } = job;
-        let target = Arc::clone(&lane.target.label);
-        let started = RunEvent::Started { eval_id: case.id.clone(), target };
-        if shared.outbox.tell(Told { event: started, rendered: None }, &[]).await.is_err() {
-            return;
+/// Takes one piece of work after the other. Cases that only wait for models to grade them do not keep it from the next one:
+/// they are finished beside it.
+struct Worker {
+    queue: Arc<Queue>,
+    shared: Shared,
+    /// How many answered cases of the pool may be waiting for their grades without a worker.
+    grading: Arc<Semaphore>,
+}
+
+impl Worker {
+    async fn run(self) {
+        let mut grading = FuturesUnordered::new();
+        while !self.is_over() {
+            let _permit = match &self.shared.permits {
+                Some(permits) => Some(permits.acquire().await),
+                None => None,
+            };
+            let Some(queued) = self.queue.next() else { break };
+            let Some((work, source)) = queued.work() else { continue };
+            let slot = Arc::new(WorkerSlot::new(&self));
+            let mut running = Box::pin(self.finish(work, source, Arc::clone(&slot)));
+            let goes_on = loop {
+                tokio::select! {
+                    biased;
+                    goes_on = &mut running => break goes_on,
+                    () = slot.freed.notified() => {
+                        grading.push(running);
+                        break true;
+                    }
+                    Some(_) = grading.next() => {}
+                }
+            };
+            if !goes_on {
+                break;
+            }
         }
-        let Some(record) = guarded(&lane, (&case, trial), answered, &shared).await else { return };
+        while grading.next().await.is_some() {}
+    }
+
+    /// Whether no more cases are to be started.
+    fn is_over(&self) -> bool {
+        let Shared { cancel, limit, events, .. } = &self.shared;
+        cancel.is_cancelled() || limit.reached().is_some() || events.is_closed()
+    }
+
+    /// Has a piece of work done, and sends its record to the dispatcher. Returns whether the run continues.
+    async fn finish(
+        &self,
+        work: Work,
+        source: Box<dyn AnswerSource>,
+        slot: Arc<WorkerSlot<'_>>,
+    ) -> bool {
+        let shared = &self.shared;
+        let label = Arc::clone(&work.on.target.label);
+        shared.send(RunEvent::Started { work: Arc::clone(&work.id), label }).await;
+        let executed = shared.executor.execute(&work, source, &*slot, &shared.cancel).await;
+        let Executed::Recorded(record) = executed else { return false };
         shared.limit.look(&record);
-        let work = Work { case: &case, target: &lane.target.name, trial };
-        let rendered = shared.rendering.render(&record, work, &mut bytes);
-        let finished = Finished::new(lane.place(&case), record);
+        let rendered = Some(shared.rendering.render(&record, &work));
+        let finished = Finished::new(work.on.place(&work.case), record);
         let event = RunEvent::Finished(Box::new(finished));
-        if shared.outbox.tell(Told { event, rendered: Some(rendered) }, &bytes).await.is_err() {
-            return;
+        // If the dispatcher is gone, so is the run.
+        shared.events.send(QueuedEvent { event, rendered }).await.is_ok()
+    }
+}
+
+impl Shared {
+    async fn send(&self, event: RunEvent) {
+        let _ = self.events.send(QueuedEvent { event, rendered: None }).await;
+    }
+
+    /// Keeps an answer in the journal. If that fails, no more calls are made: the journal knows why, and the dispatcher says
+    /// it.
+    pub(super) fn keep(&self, work: (&WorkId, &EvalCase), answered: &Answered, workspace: bool) {
+        let Some(journal) = &self.journal else { return };
+        if journal.answered(work, answered, workspace).is_err() {
+            self.cancel.cancel();
         }
     }
 }
 
-/// Runs a case so that a bug in it becomes its record instead of the end of the run.
-async fn guarded(
-    lane: &SuiteOnTarget,
-    (case, trial): (&EvalCase, Trial),
-    answered: Option<PriorAnswer>,
-    shared: &Shared,
-) -> Option<Box<ResultRecord>> {
-    let cx = CaseContext {
-        target: &lane.target,
-        trial,
-        settings: shared.settings,
-        cancel: &shared.cancel,
-        log: &shared.log,
-        journal: shared.journal.as_deref(),
-        calls: Arc::default(),
-    };
-    let mut running = std::pin::pin!(run_case(case, answered, &cx));
-    let caught = std::future::poll_fn(|task| {
-        let polled = std::panic::catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(task)));
-        match polled {
-            Ok(poll) => poll.map(Ok),
-            Err(panic) => std::task::Poll::Ready(Err(panic)),
-        }
-    });
-    match caught.await {
-        Ok(record) => record,
-        Err(panic) => {
-            let reason = panic_text(&*panic);
-            let error = ProviderError::failed(format!(
-                "AgentV has a bug: it panicked on this case: {reason}"
-            ));
-            let request = prompt::build(case, lane.target.provider.info().prompt_mode);
-            Some(record::failed(case, asked(request, &lane.target, trial), &error, timestamp()))
-        }
+/// A worker's place that a piece of work holds until it only has to be graded.
+#[derive(Debug)]
+struct WorkerSlot<'a> {
+    shared: &'a Shared,
+    grading: &'a Arc<Semaphore>,
+    /// Set while the case is graded without a worker.
+    permit: Mutex<Option<OwnedSemaphorePermit>>,
+    freed: Notify,
+}
+
+impl<'a> WorkerSlot<'a> {
+    fn new(worker: &'a Worker) -> Self {
+        let Worker { shared, grading, .. } = worker;
+        Self { shared, grading, permit: Mutex::default(), freed: Notify::new() }
     }
 }
 
-fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
+#[async_trait]
+impl EventSink for WorkerSlot<'_> {
+    /// Answers that cost nothing and tell no steps are not kept: to ask again is as good. What was done on the way to an
+    /// answer is in no record, and reports show it.
+    async fn answered(&self, work: &Work, request: &Request, answered: &Answered) {
+        if !answered.is_kept {
+            let is_free = work.on.target.provider.is_free();
+            if answered.outcome.as_ref().is_ok_and(|response| !is_free || response.tells_steps()) {
+                self.shared.keep((&work.id, &work.case), answered, request.workspace.is_some());
+            }
+        }
+        self.shared.send(RunEvent::Answered { work: Arc::clone(&work.id) }).await;
+    }
+
+    async fn grading(&self, work: &Work) {
+        self.shared.send(RunEvent::Grading { work: Arc::clone(&work.id) }).await;
+    }
+
+    async fn free_worker(&self) {
+        let permit = Arc::clone(self.grading).acquire_owned().await.ok();
+        *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
+        self.freed.notify_one();
+    }
 }

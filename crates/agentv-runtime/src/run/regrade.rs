@@ -1,20 +1,13 @@
 //! A run whose answers are there already: for each case of a plan, what another run was answered.
 
 use super::plan::Plan;
-use super::suite_on_target::{PriorAnswer, SuiteOnTarget};
+use super::suite_on_target::SuiteOnTarget;
 use crate::load::SourceError;
 use crate::results_io::{Recall, Recorded};
-use agentv_core::evaluator::{AnswerDetail, OnError};
-use agentv_core::{
-    EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Trials, Verdict,
-};
-use agentv_wire::FailureKind;
-use async_trait::async_trait;
-use std::borrow::Cow;
+use agentv_core::evaluator::AnswerDetail;
+use agentv_core::{EvalCase, Trials};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
-use std::sync::Arc;
 
 /// What there is to grade, and what there is not.
 #[derive(Debug, Default)]
@@ -40,13 +33,8 @@ pub enum RegradeError {
     Io(#[from] io::Error),
 }
 
-/// Finds the recorded answer of each case of the plan, and leaves only those that have one in it. Files are named from
-/// `root`.
-pub fn regrade(
-    plan: &mut Plan,
-    recorded: &mut Recorded,
-    root: &Path,
-) -> Result<Regraded, RegradeError> {
+/// Finds the recorded answer of each case of the plan, and leaves only those that have one in it.
+pub fn regrade(plan: &mut Plan, recorded: &mut Recorded) -> Result<Regraded, RegradeError> {
     let mut regraded = Regraded::default();
     // A case may be answered by some of the targets only, and that is as it was.
     let (mut found, mut wanted) = (BTreeSet::new(), BTreeMap::new());
@@ -58,13 +46,12 @@ pub fn regrade(
             let position = lane.first_position + case.ordinal;
             wanted.entry(position).or_insert_with(|| case.id.to_string());
             for trial in lane.trials.each() {
-                match recorded.claim((&case, root), target, trial)? {
+                match recorded.claim(&case, target, trial)? {
                     Recall::Found(answer) => {
                         found.insert(position);
                         regraded.answers += 1;
                         regraded.look(&case, answer.detail());
                         regraded.lost_workspaces += usize::from(answer.had_workspace());
-                        let answer = PriorAnswer::Recorded(answer);
                         lane.past.answers.insert((case.ordinal, trial.number()), answer);
                     }
                     Recall::OtherQuestion => {
@@ -101,34 +88,5 @@ impl Regraded {
         {
             *self.blind.entry(entry.name.to_string()).or_default() += 1;
         }
-    }
-}
-
-/// Who can grade an answer that can be looked at so closely. The others are there, but do not count.
-pub(super) fn graders(case: &EvalCase, detail: Option<AnswerDetail>) -> Cow<'_, [EvaluatorEntry]> {
-    let can = |entry: &EvaluatorEntry| {
-        detail.is_none_or(|detail| entry.evaluator.needs().detail <= detail)
-    };
-    if detail.is_none() || case.evaluators.iter().all(can) {
-        return Cow::Borrowed(&case.evaluators);
-    }
-    let replaced = case.evaluators.iter().map(|entry| {
-        if can(entry) {
-            return entry.clone();
-        }
-        EvaluatorEntry { on_error: OnError::Exclude, evaluator: Arc::new(Blind), ..entry.clone() }
-    });
-    Cow::Owned(replaced.collect())
-}
-
-/// Stands in for an evaluator that has nothing to look at: a score of 0 would be said of an answer that nobody has seen.
-#[derive(Debug)]
-struct Blind;
-
-#[async_trait]
-impl Evaluator for Blind {
-    async fn evaluate(&self, _cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
-        let message = "the messages that it looks at are not in the recorded results";
-        Err(EvaluatorError::new(FailureKind::Provider, message))
     }
 }

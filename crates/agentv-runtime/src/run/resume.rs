@@ -1,10 +1,9 @@
 //! A run that ended early → what is left of it to do.
 
 use super::plan::Plan;
-use super::suite_on_target::PriorAnswer;
 use super::tally::Tally;
 use crate::load::SourceError;
-use crate::run_dir::{Claim, Past, Rewritten, RunFolder, Work};
+use crate::run_dir::{Claim, Past, Rewritten, RunFolder};
 use agentv_core::event::Finished;
 use agentv_wire::RunSpend;
 use std::io;
@@ -48,12 +47,11 @@ pub fn resume(
                 continue;
             }
             for trial in lane.trials.each() {
-                let work = Work { case: &case, target: &lane.target.name, trial };
-                match past.claim(work, lane.place(&case), retry)? {
+                let work = case.work_id(&lane.target.name, trial);
+                match past.claim((work, &case), lane.place(&case), retry)? {
                     Claim::Done => lane.past.set_done(case.ordinal, trial),
                     Claim::Answered(answer) => {
                         resumed.answered += 1;
-                        let answer = PriorAnswer::Kept(answer);
                         lane.past.answers.insert((case.ordinal, trial.number()), answer);
                     }
                     Claim::Open => {}

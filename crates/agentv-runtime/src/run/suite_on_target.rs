@@ -1,8 +1,7 @@
-//! A lane is one eval file on one target.
+//! One suite on one target.
 
+use super::answer::AnswerSource;
 use crate::load::{LoadedSuite, Ordinals};
-use crate::results_io::RecordedAnswer;
-use crate::run_dir::KeptAnswer;
 use crate::targets::JudgeTargets;
 use crate::workspace::Workshop;
 use agentv_core::event::Place;
@@ -25,16 +24,7 @@ pub struct SuiteOnTarget {
     pub past: PriorWork,
 }
 
-/// An answer that need not be asked for.
-#[derive(Debug)]
-pub enum PriorAnswer {
-    /// The run has it, but has not graded it.
-    Kept(Box<KeptAnswer>),
-    /// Another run has it, with what it led to.
-    Recorded(Box<RecordedAnswer>),
-}
-
-/// What an earlier run of the lane has left.
+/// What an earlier session, or another run, has left.
 #[derive(Debug, Default)]
 pub struct PriorWork {
     /// By trial, the cases that have their record.
@@ -43,8 +33,8 @@ pub struct PriorWork {
     pub(super) answers: Answers,
 }
 
-/// Answers by the ordinal of their case and the number of the trial.
-pub(super) type Answers = HashMap<(usize, u32), PriorAnswer>;
+/// Answers that need not be asked for, by the place of their case in the file and the number of the trial.
+pub(super) type Answers = HashMap<(usize, u32), Box<dyn AnswerSource>>;
 
 impl SuiteOnTarget {
     /// Where the records of a case belong.

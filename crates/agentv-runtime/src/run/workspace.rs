@@ -18,12 +18,10 @@ pub(super) fn is_wanted(case: &EvalCase, on_target: Option<&WorkspaceSpec>) -> b
 }
 
 /// Makes the workspace of one attempt, if there is to be one.
-pub(super) async fn make(
-    case: &EvalCase,
-    cx: &CaseContext<'_>,
-) -> Result<Option<Workspace>, Box<Unready>> {
-    let spec = WorkspaceSpec::merged(case.workspace.as_deref(), cx.target.workspace.as_ref());
-    let (Some(spec), Some(shop)) = (spec, &cx.target.workshop) else { return Ok(None) };
+pub(super) async fn make(cx: &CaseContext<'_>) -> Result<Option<Workspace>, Box<Unready>> {
+    let (case, target) = (&cx.work.case, &cx.work.on.target);
+    let spec = WorkspaceSpec::merged(case.workspace.as_deref(), target.workspace.as_ref());
+    let (Some(spec), Some(shop)) = (spec, &target.workshop) else { return Ok(None) };
     let call = call(cx);
     let unready = |error: WorkspaceError, workspace| {
         Box::new(Unready { error: ProviderError::failed(error.to_string()), workspace })
@@ -42,7 +40,8 @@ pub(super) async fn changes(
     workspace: Option<&Workspace>,
     cx: &CaseContext<'_>,
 ) -> Result<Option<FileChanges>, ProviderError> {
-    let (Some(workspace), Some(shop)) = (workspace, &cx.target.workshop) else { return Ok(None) };
+    let shop = cx.work.on.target.workshop.as_ref();
+    let (Some(workspace), Some(shop)) = (workspace, shop) else { return Ok(None) };
     let found = shop.changes(workspace, &call(cx)).await;
     found.map_err(|error| ProviderError::failed(error.to_string()))
 }
@@ -57,6 +56,7 @@ pub(super) async fn settle(workspace: Workspace, record: &mut ResultRecord) {
     if stays && workspace.dir().is_some() {
         record.workspace = Some(workspace.keep().to_string_lossy().into_owned());
     } else {
+        record.workspace = None;
         workspace.remove().await;
     }
 }

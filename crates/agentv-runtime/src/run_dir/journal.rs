@@ -1,25 +1,24 @@
-//! Answers before they are graded, and which case each record is of. Lines are only ever added.
+//! Answers before they are graded, and which piece of work each record is of. Lines are only ever added.
 //!
-//! An answer is in the journal before anybody grades it, and a record's line before the record is in the results. So what
-//! is in the results can be told, and what was paid for is not asked again, whenever the run is killed.
+//! An answer is in the journal before it is graded, and a record's line before the record is in the results. So whenever
+//! the run is killed, every record in the results can be identified, and no answer that was paid for is asked for again.
+//!
+//! Each line is an object with one of the keys of [`Entry`]. Readers ignore keys they do not know, so that a later version
+//! can add to a line (a hash of the line before, the turn of a conversation) without a new format.
 
 use super::asked::asked;
-use agentv_core::{EvalCase, Request, Response, TargetName, Trial};
+use agentv_core::{Answered, EvalCase, Response, WorkId};
 use agentv_wire::{RunSpend, number};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The journal of a run under way.
 #[derive(Debug)]
 pub struct Journal {
-    /// Files are named from here.
-    root: PathBuf,
     /// A lock and not a message: a worker must know that its answer is written before it goes on, and a write takes
     /// microseconds.
     written: Mutex<Written>,
@@ -52,89 +51,55 @@ pub struct KeptAnswer {
     pub attempt: u32,
 }
 
-/// A line of the journal, with a response that is written or read, or one that is not looked into.
-#[derive(Debug, Serialize, Deserialize)]
+/// A line of the journal as it is written.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry<'e, R = &'e RawValue> {
-    #[serde(borrow)]
-    Answered(Answered<'e, R>),
-    #[serde(borrow)]
-    Recorded(Recorded<'e>),
-    /// What a call used, whatever came of its case.
-    Spent(RunSpend),
+enum Entry<'e> {
+    Answered(AnswerEntry<'e>),
+    Recorded(Recorded),
+    /// What a call used, even if its case has no record.
+    Spent(&'e RunSpend),
 }
 
+#[derive(Debug, Serialize)]
+struct AnswerEntry<'e> {
+    work: &'e WorkId,
+    revision: CaseRevision,
+    attempt: u32,
+    wall_ms: f64,
+    /// The directory that it was worked out in is gone once the run has ended, so it cannot be graded later.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    workspace: bool,
+    response: &'e Response,
+}
+
+/// Of which work a record is.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Answered<'e, R> {
-    #[serde(borrow)]
-    pub case: Case<'e>,
-    pub attempt: u32,
-    pub wall_ms: f64,
-    /// Where it was worked out is gone once the run has ended, so it can be graded by nobody else.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub workspace: bool,
-    pub response: R,
+pub(super) struct Recorded {
+    pub work: WorkId,
+    pub revision: CaseRevision,
+    /// The hash of the record's line in the results.
+    pub line: String,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Recorded<'e> {
-    #[serde(borrow)]
-    pub case: Case<'e>,
-    #[serde(borrow)]
-    pub sum: Cow<'e, str>,
+/// What a case was when it was run: two runs of the same revision can share answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseRevision {
+    /// A hash of all that makes the case what it is.
+    pub fingerprint: String,
+    /// A hash of what it asks, apart from how it is graded.
+    pub asked: String,
 }
 
-/// Which case.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Case<'e> {
-    #[serde(borrow)]
-    pub file: Cow<'e, str>,
-    #[serde(borrow)]
-    pub eval_id: Cow<'e, str>,
-    pub ordinal: usize,
-    #[serde(borrow)]
-    pub target: Cow<'e, str>,
-    /// From 0.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub trial: u32,
-    #[serde(borrow)]
-    pub fingerprint: Cow<'e, str>,
-    /// What was asked, apart from how it is graded.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Cow<'e, str>>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_first(trial: &u32) -> bool {
-    *trial == 0
-}
-
-/// One trial of a case on a target.
-#[derive(Debug, Clone, Copy)]
-pub struct Work<'w> {
-    pub case: &'w EvalCase,
-    pub target: &'w TargetName,
-    pub trial: Trial,
-}
-
-impl<'e> Case<'e> {
-    pub(super) fn new(Work { case, target, trial }: Work<'e>, root: &Path) -> Self {
-        let file = &case.suite.file;
-        Self {
-            file: file.strip_prefix(root).unwrap_or(file).to_string_lossy(),
-            eval_id: case.id.as_str().into(),
-            ordinal: case.ordinal,
-            target: target.as_str().into(),
-            trial: trial.number(),
-            fingerprint: hex(&case.fingerprint.0).into(),
-            asked: Some(asked(case).to_string().into()),
-        }
+impl CaseRevision {
+    pub fn of(case: &EvalCase) -> Self {
+        Self { fingerprint: hex(&case.fingerprint.0), asked: asked(case).to_string() }
     }
 }
 
 impl Journal {
-    /// Goes on after the whole lines of a journal, or starts one.
-    pub fn open(path: &Path, root: &Path) -> io::Result<Self> {
+    /// Continues after the whole lines of a journal, or starts one.
+    pub fn open(path: &Path) -> io::Result<Self> {
         let mut file = File::options().append(true).read(true).create(true).open(path)?;
         let length = whole_lines(&mut file)?;
         file.set_len(length)?;
@@ -145,43 +110,50 @@ impl Journal {
             has_answers: length > 0,
             failure: None,
         };
-        Ok(Self { root: root.to_owned(), written: Mutex::new(written) })
+        Ok(Self { written: Mutex::new(written) })
     }
 
-    /// Keeps an answer. When this returns, a kill loses it no more.
+    /// Keeps an answer, if there is one; `workspace` says whether it was worked out in one. When this returns, a kill no
+    /// longer loses it.
     pub fn answered(
         &self,
-        work: Work<'_>,
-        request: &Request,
-        answer: (&Response, Duration),
+        (work, case): (&WorkId, &EvalCase),
+        answered: &Answered,
+        workspace: bool,
     ) -> io::Result<()> {
-        let (response, wall) = answer;
-        let entry = Entry::Answered(Answered {
-            case: Case::new(work, &self.root),
-            attempt: request.attempt,
-            wall_ms: wall.as_secs_f64() * 1000.0,
-            workspace: request.workspace.is_some(),
+        let Ok(response) = &answered.outcome else { return Ok(()) };
+        self.enter(&Entry::Answered(AnswerEntry {
+            work,
+            revision: CaseRevision::of(case),
+            attempt: answered.attempt,
+            wall_ms: answered.wall.as_secs_f64() * 1000.0,
+            workspace,
             response,
-        });
-        self.enter(&entry)?;
+        }))?;
         self.lock().has_answers = true;
         Ok(())
     }
 
-    /// Adds to a record the line that says of which case it is, to be appended to the journal before the record is written.
-    pub fn recorded(&self, work: Work<'_>, record: &mut Vec<u8>) -> io::Result<()> {
-        let sum = LineHash::of(record).to_string().into();
-        let entry: Entry<'_> = Entry::Recorded(Recorded { case: Case::new(work, &self.root), sum });
+    /// Adds to a record the line that says of which work it is, to be appended to the journal before the record is written.
+    pub fn recorded(
+        &self,
+        (work, case): (&WorkId, &EvalCase),
+        record: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        let entry = Entry::Recorded(Recorded {
+            work: work.clone(),
+            revision: CaseRevision::of(case),
+            line: LineHash::of(record).to_string(),
+        });
         line(&entry, record)
     }
 
-    /// Takes down what a call used. If that fails, the next answer cannot be kept either, and the run stops.
+    /// Notes what a call used. If that fails, the next answer cannot be kept either, and the run stops.
     pub fn spent(&self, spend: &RunSpend) {
-        let entry: Entry<'_> = Entry::Spent(*spend);
-        let _ = self.enter(&entry);
+        let _ = self.enter(&Entry::Spent(spend));
     }
 
-    fn enter(&self, entry: &Entry<'_, impl Serialize>) -> io::Result<()> {
+    fn enter(&self, entry: &Entry<'_>) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(512);
         line(entry, &mut bytes)?;
         self.append(&bytes)
@@ -246,7 +218,7 @@ impl Journal {
     }
 }
 
-fn line(entry: &Entry<'_, impl Serialize>, bytes: &mut Vec<u8>) -> io::Result<()> {
+fn line(entry: &Entry<'_>, bytes: &mut Vec<u8>) -> io::Result<()> {
     number::to_writer(&mut *bytes, entry)?;
     bytes.push(b'\n');
     Ok(())
@@ -323,17 +295,17 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_cut_when_the_journal_goes_on() {
+    fn a_torn_line_is_cut_when_the_journal_is_continued() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         for (found, length) in [("", 0), ("{}\n", 3), ("{}\n{\"a", 3), ("{\"a", 0)] {
             std::fs::write(&path, found).unwrap();
-            drop(Journal::open(&path, dir.path()).unwrap());
+            drop(Journal::open(&path).unwrap());
             assert_eq!(std::fs::metadata(&path).unwrap().len(), length, "{found:?}");
         }
         let long = format!("{{}}\n{}", "x".repeat(200_000));
         std::fs::write(&path, long).unwrap();
-        drop(Journal::open(&path, dir.path()).unwrap());
+        drop(Journal::open(&path).unwrap());
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 3);
     }
 }

@@ -1,10 +1,11 @@
 //! What a run that ended early, or a complete one, has left: records and answers by their cases.
 
 use super::RunFolder;
-use super::index::{Index, PastAnswer, Slot};
-use super::journal::{Case, KeptAnswer, Work};
+use super::index::{Index, PastAnswer, RecordedWork};
+use super::journal::{CaseRevision, KeptAnswer};
 use super::lines::lines;
 use agentv_core::event::Place;
+use agentv_core::{EvalCase, WorkId};
 use agentv_wire::{ResultRecord, RunSpend};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -16,14 +17,13 @@ use std::path::{Path, PathBuf};
 /// The records and answers of earlier, to be claimed by the cases of now.
 #[derive(Debug)]
 pub struct Past {
-    root: PathBuf,
     journal: PathBuf,
     records: Vec<PastRecord>,
-    /// By case, the places of records that nobody has claimed.
-    unclaimed: HashMap<Slot, Vec<usize>>,
-    answers: HashMap<Slot, Vec<PastAnswer>>,
-    /// Cases of now without a record.
-    open: HashSet<Slot>,
+    /// The places of records that were not claimed yet. Of several records of the same work the last counts.
+    unclaimed: HashMap<WorkId, usize>,
+    answers: HashMap<WorkId, Vec<PastAnswer>>,
+    /// Current work without a record.
+    open: HashSet<WorkId>,
     /// Whether the results end in the middle of a line.
     torn: bool,
     /// Answers that nobody can grade any more.
@@ -36,9 +36,8 @@ pub struct Past {
 #[derive(Debug)]
 struct PastRecord {
     eval_id: String,
-    slot: Option<Slot>,
-    fingerprint: String,
-    ordinal: usize,
+    /// `None` if the journal does not know the record.
+    work: Option<RecordedWork>,
     is_error: bool,
     bytes: u64,
     fate: Fate,
@@ -88,12 +87,11 @@ struct Glance {
 }
 
 impl Past {
-    /// Reads what a run has left. Files are named from `root`.
-    pub fn read(folder: &RunFolder, root: &Path) -> io::Result<Self> {
+    /// Reads what a run has left.
+    pub fn read(folder: &RunFolder) -> io::Result<Self> {
         let journal = folder.files.journal();
         let index = Index::read(&journal)?;
         let mut past = Self {
-            root: root.to_owned(),
             journal,
             records: Vec::new(),
             unclaimed: HashMap::new(),
@@ -111,21 +109,15 @@ impl Past {
     fn read_results(&mut self, path: &Path, index: &Index) -> io::Result<()> {
         let (records, unclaimed) = (&mut self.records, &mut self.unclaimed);
         self.torn = lines(path, |line, place| {
-            let known = index.case_of(line);
+            let work = index.work_of(line).cloned();
             let glance = serde_json::from_slice::<Glance>(line).ok();
-            let (slot, fingerprint, ordinal) = known.map_or_else(Default::default, |known| {
-                let version = &known.version;
-                (Some(known.slot.clone()), version.fingerprint.clone(), version.ordinal)
-            });
-            if let Some(slot) = &slot {
-                unclaimed.entry(slot.clone()).or_default().push(records.len());
+            if let Some(work) = &work {
+                unclaimed.insert(work.id.clone(), records.len());
             }
             records.push(PastRecord {
                 is_error: glance.as_ref().is_some_and(|glance| glance.error.is_some()),
                 eval_id: glance.map(|glance| glance.eval_id).unwrap_or_default(),
-                slot,
-                fingerprint,
-                ordinal,
+                work,
                 bytes: place.bytes as u64,
                 fate: Fate::Unclaimed,
             });
@@ -144,57 +136,47 @@ impl Past {
     }
 
     /// What there is for a trial of a case. Its record, if that is good, belongs to `place`; with `retry`, errors are not.
-    pub fn claim(&mut self, work: Work<'_>, place: Place, retry: bool) -> io::Result<Claim> {
-        let root = self.root.clone();
-        let case = Case::new(work, &root);
-        let slot = case.slot();
-        let answers = self.take_answers(&slot, &case);
-        if let Some(record) = self.take_record(&slot, &case) {
+    pub fn claim(
+        &mut self,
+        (id, case): (WorkId, &EvalCase),
+        place: Place,
+        retry: bool,
+    ) -> io::Result<Claim> {
+        let revision = CaseRevision::of(case);
+        let answer = self.take_answer(&id, &revision);
+        if let Some(record) = self.take_record(&id, &revision) {
             if !(retry && record.is_error) {
                 record.fate = Fate::Kept(place);
                 return Ok(Claim::Done);
             }
             record.fate = Fate::Retried;
         }
-        self.open.insert(slot);
-        let Some(last) = answers.last() else { return Ok(Claim::Open) };
-        if last.workspace {
+        self.open.insert(id);
+        let Some(answer) = answer else { return Ok(Claim::Open) };
+        if answer.workspace {
             self.lost_workspaces += 1;
             return Ok(Claim::Open);
         }
         // An answer with an error in it is what a retry is to replace.
         let answer =
-            last.read(&self.journal)?.filter(|answer| answer.response.error.is_none() || !retry);
+            answer.read(&self.journal)?.filter(|answer| answer.response.error.is_none() || !retry);
         Ok(answer.map_or(Claim::Open, |answer| Claim::Answered(Box::new(answer))))
     }
 
-    /// The record of this very case; of twins, the one that stood at the same place, if there is one.
-    fn take_record(&mut self, slot: &Slot, case: &Case<'_>) -> Option<&mut PastRecord> {
-        let places = self.unclaimed.get_mut(slot)?;
-        let records = &self.records;
-        let same = |place: &usize| records[*place].fingerprint == case.fingerprint;
-        let at = places
-            .iter()
-            .position(|place| same(place) && records[*place].ordinal == case.ordinal)
-            .or_else(|| places.iter().position(same))?;
-        let place = places.remove(at);
-        self.records.get_mut(place)
+    /// The record of this work, if its case is still what it was.
+    fn take_record(&mut self, id: &WorkId, revision: &CaseRevision) -> Option<&mut PastRecord> {
+        let record = &mut self.records[*self.unclaimed.get(id)?];
+        if record.work.as_ref()?.revision != *revision {
+            return None;
+        }
+        self.unclaimed.remove(id);
+        Some(record)
     }
 
-    fn take_answers(&mut self, slot: &Slot, case: &Case<'_>) -> Vec<PastAnswer> {
-        let Some(answers) = self.answers.get_mut(slot) else { return Vec::new() };
-        let same = |answer: &PastAnswer| answer.version.fingerprint == case.fingerprint;
-        let here =
-            answers.iter().any(|answer| same(answer) && answer.version.ordinal == case.ordinal);
-        let ordinal = if here {
-            case.ordinal
-        } else {
-            let Some(moved) = answers.iter().rfind(|answer| same(answer)) else {
-                return Vec::new();
-            };
-            moved.version.ordinal
-        };
-        answers.extract_if(.., |answer| same(answer) && answer.version.ordinal == ordinal).collect()
+    /// The last answer to this work, if its case is still what it was.
+    fn take_answer(&mut self, id: &WorkId, revision: &CaseRevision) -> Option<PastAnswer> {
+        let answers = self.answers.remove(id)?;
+        answers.into_iter().rfind(|answer| answer.revision == *revision)
     }
 
     /// Leaves in the results what was claimed, in its old order, and shows each record that stays. What is taken out goes
@@ -243,11 +225,11 @@ impl Past {
 }
 
 impl Rewritten {
-    fn count(&mut self, record: &PastRecord, open: &HashSet<Slot>) {
-        match &record.slot {
+    fn count(&mut self, record: &PastRecord, open: &HashSet<WorkId>) {
+        match &record.work {
             None => self.unknown += 1,
             Some(_) if record.fate == Fate::Retried => self.retried += 1,
-            Some(slot) if open.contains(slot) => self.changed.push(record.eval_id.clone()),
+            Some(work) if open.contains(&work.id) => self.changed.push(record.eval_id.clone()),
             Some(_) => self.gone.push(record.eval_id.clone()),
         }
     }

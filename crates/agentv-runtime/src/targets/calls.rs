@@ -4,7 +4,7 @@
 use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
-use agentv_core::call::QueueTime;
+use agentv_core::call::{QueueTime, WaitReason, Waiting};
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -41,9 +41,17 @@ impl Target {
     }
 
     /// One call, in its turn.
-    async fn call(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+    async fn call(
+        &self,
+        request: &Request,
+        attempt: u32,
+        cx: &CallContext,
+    ) -> Result<Response, ProviderError> {
         let estimate = Estimate::of(request, self.policy.max_output_tokens);
-        let waits = |wait| self.say(cx, request, || format!("waits {wait:.1?} for its rate limit"));
+        let waits = |delay| {
+            self.say(cx, request, || format!("waits {delay:.1?} for its rate limit"));
+            self.tell_wait(WaitReason::RateLimit, attempt, delay, cx);
+        };
         let pass = {
             let _line = QueueTimer::of(cx);
             self.limits.enter(estimate, &cx.cancel, waits).await?
@@ -82,6 +90,10 @@ impl Target {
         }
     }
 
+    fn tell_wait(&self, reason: WaitReason, attempt: u32, delay: Duration, cx: &CallContext) {
+        cx.waits(Waiting { target: self.name.clone(), reason, attempt, delay });
+    }
+
     fn say(&self, cx: &CallContext, request: &Request, what: impl FnOnce() -> String) {
         cx.log.verbose(|| format!("{}: {} {}", self.name, request.eval_id, what()));
     }
@@ -95,7 +107,7 @@ impl Layer for Target {
     /// Calls until there is an answer, or an error that is worth no other call.
     async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         for tries in 1.. {
-            let error = match self.call(request, cx).await {
+            let error = match self.call(request, tries, cx).await {
                 Ok(response) => return Ok(after(tries, response)),
                 Err(error) => error,
             };
@@ -105,6 +117,8 @@ impl Layer for Target {
                 return Err(given_up(tries, error));
             };
             self.say(cx, request, || format!("is asked again in {wait:.1?}: {error}"));
+            let is_throttled = error.http_status() == Some(THROTTLED);
+            self.tell_wait(WaitReason::Retry { is_throttled }, tries + 1, wait, cx);
             tokio::select! {
                 biased;
                 () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),

@@ -81,7 +81,7 @@ pub(super) fn begin(
         None
     };
     let outputs = match &book {
-        Some(book) => kept_outputs(&book.folder, settings, environment),
+        Some(book) => kept_outputs(&book.folder, settings),
         None => create(&settings.out)
             .map(|file| Outputs::only(ResultFile::new(settings.writer, file)))
             .map_err(|error| unwritable(&settings.out, &error)),
@@ -116,7 +116,7 @@ pub(super) fn go_on(
     let failed = |error: &dyn std::fmt::Display| {
         Refusal::incomplete(format!("run `{}` cannot be resumed: {error}", folder.id))
     };
-    let past = Past::read(&folder, &environment.working_dir).map_err(|error| failed(&error))?;
+    let past = Past::read(&folder).map_err(|error| failed(&error))?;
     let mut resumed =
         resume(plan, past, &folder, settings.keep.retry_errors).map_err(|error| failed(&error))?;
     let tally = std::mem::take(&mut resumed.tally);
@@ -127,7 +127,7 @@ pub(super) fn go_on(
     info.cases = plan.total;
     info.out = settings.out.display().to_string();
     folder.tell(&info).map_err(|error| failed(&error))?;
-    let outputs = kept_outputs(&folder, settings, environment)?;
+    let outputs = kept_outputs(&folder, settings)?;
     Ok(Keeping { outputs, tally, resumed: Some(resumed), book: Some(Book { folder, info }) })
 }
 
@@ -176,11 +176,7 @@ impl Book {
 }
 
 /// The results in the run folder, and the output: the same file, or a copy where that cannot be.
-fn kept_outputs(
-    folder: &RunFolder,
-    settings: &EvalSettings,
-    environment: &Environment,
-) -> Result<Outputs, Refusal> {
+fn kept_outputs(folder: &RunFolder, settings: &EvalSettings) -> Result<Outputs, Refusal> {
     let results = folder.files.results();
     let refuse = |path: &Path| {
         let path = path.to_owned();
@@ -188,7 +184,7 @@ fn kept_outputs(
     };
     let file =
         File::options().append(true).create(true).open(&results).map_err(refuse(&results))?;
-    let journal = Journal::open(&folder.files.journal(), &environment.working_dir);
+    let journal = Journal::open(&folder.files.journal());
     let journal = Arc::new(journal.map_err(refuse(&folder.files.journal()))?);
     let jsonl = WriterKind::find("jsonl").unwrap_or(settings.writer);
     let copy = output(&results, jsonl, settings).map_err(refuse(&settings.out))?;

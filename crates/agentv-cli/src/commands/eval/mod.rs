@@ -143,7 +143,7 @@ pub(super) fn conduct(
             keep::begin((&run_id, command), &plan, settings, environment)?
         }
         Origin::Recorded(source) => {
-            let graded = source.claim(&mut plan, settings, environment, &mut screen)?;
+            let graded = source.claim(&mut plan, settings, &mut screen)?;
             budget::afford(&plan)?;
             let keeping = keep::begin((&run_id, command), &plan, settings, environment)?;
             keeping.of_answers(graded)

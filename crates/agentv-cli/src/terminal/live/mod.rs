@@ -98,17 +98,17 @@ impl Reporter for Live {
             RunEvent::Finished(finished) => self.tell(finished).map(Above::Out),
             RunEvent::Log { level: LogLevel::Verbose, text } => Some(Above::Out(text.clone())),
             RunEvent::Log { level: LogLevel::Warning, text } => Some(Above::Warning(text.clone())),
-            RunEvent::Started { .. } | RunEvent::Stopping => None,
+            _ => None,
         };
         let mut state = self.shared.state();
         state.above.extend(line);
         match event {
-            RunEvent::Started { eval_id, target } => {
-                state.board.start(eval_id.clone(), Arc::clone(target), Instant::now());
+            RunEvent::Started { work, label } => {
+                state.board.start(work.eval_id.clone(), Arc::clone(label), Instant::now());
             }
             RunEvent::Finished(finished) => state.board.finish(finished),
             RunEvent::Stopping => state.board.stop(),
-            RunEvent::Log { .. } => {}
+            _ => {}
         }
     }
 }

@@ -181,7 +181,13 @@ impl Evaluator for CodeJudge {
     fn needs(&self) -> Needs<'_> {
         let judge = self.config.target.is_some();
         let programs = self.config.script.program().into_iter().collect();
-        Needs { judge, programs, detail: AnswerDetail::Messages, ..Needs::default() }
+        Needs {
+            judge,
+            programs,
+            runs_program: true,
+            detail: AnswerDetail::Messages,
+            ..Needs::default()
+        }
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {

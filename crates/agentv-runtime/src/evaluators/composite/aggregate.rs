@@ -63,7 +63,7 @@ impl Aggregator {
             Self::WeightedAverage { .. } => Needs::default(),
             Self::Code(code) => {
                 let programs = first_program(&code.script).into_iter().collect();
-                Needs { programs, ..Needs::default() }
+                Needs { programs, runs_program: true, ..Needs::default() }
             }
             Self::Model { target: None, .. } => Needs::of_judge(),
             Self::Model { target: Some(name), .. } => {

@@ -56,7 +56,7 @@ impl Evaluator for Composite {
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let grade = async |member: &EvaluatorEntry| {
-            let call = cx.call.graded_by(&cx.case.id, &member.name);
+            let call = cx.call.graded_by(&member.name);
             member.evaluator.evaluate(&EvalContext { call: &call, ..*cx }).await
         };
         let outcomes = join_all(self.members.iter().map(grade)).await;

@@ -121,6 +121,7 @@ impl Evaluator for LlmJudge {
         };
         if let Task::Grade(prompt) = &self.task {
             needs.programs.extend(prompt.program());
+            needs.runs_program = prompt.is_script();
             if prompt.shows_messages() {
                 needs.detail = AnswerDetail::Messages;
             }

@@ -156,6 +156,11 @@ impl Prompt {
         }
     }
 
+    /// Whether a program prints it.
+    pub(super) fn is_script(&self) -> bool {
+        matches!(self.source, Source::Script { .. })
+    }
+
     /// The prompt for this case and answer.
     pub(super) async fn render(
         &self,

@@ -203,6 +203,11 @@ impl<C: Client> Provider for AgentCli<C> {
         }
     }
 
+    /// Without a `cwd`, each call has an empty directory of its own.
+    fn shares_directory(&self) -> bool {
+        self.settings.cwd.is_some()
+    }
+
     fn info(&self) -> ProviderInfo {
         Self::INFO
     }

@@ -69,7 +69,7 @@ impl<'a> Values<'a> {
 
 /// A case that is asked once is in its first trial.
 fn trial(cx: &CallContext) -> u32 {
-    cx.purpose.trial.unwrap_or(0)
+    cx.purpose.trial()
 }
 
 /// A grader's rules come first: a command has no other place for them.

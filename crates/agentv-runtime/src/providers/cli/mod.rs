@@ -122,6 +122,10 @@ impl Provider for Cli {
     fn batch(&self) -> Option<&dyn BatchProvider> {
         Some(self)
     }
+
+    fn shares_directory(&self) -> bool {
+        true
+    }
 }
 
 impl Cli {

@@ -140,11 +140,11 @@ impl Provider for Mock {
             }
         }
         if let Some(reply) = reply {
-            return reply.reply(cx.purpose.trial.unwrap_or(0));
+            return reply.reply(cx.purpose.trial());
         }
         Ok(Response {
             trace: self.settings.trace.clone(),
-            ..Response::text(self.settings.answer(cx.purpose.trial.unwrap_or(0)))
+            ..Response::text(self.settings.answer(cx.purpose.trial()))
         })
     }
 

@@ -127,6 +127,10 @@ impl<E: OfEdition> Provider for VsCode<E> {
         Some(self)
     }
 
+    fn shares_directory(&self) -> bool {
+        true
+    }
+
     fn max_workers(&self) -> Option<NonZeroUsize> {
         // Spec: VS Code targets run one case at a time. The chat goes to whichever window has the focus.
         Some(NonZeroUsize::MIN)

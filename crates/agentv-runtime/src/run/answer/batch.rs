@@ -1,19 +1,24 @@
-//! One call for all cases of a lane, where the target asks for it and the provider can.
+//! One call for all cases of a suite on a target, where the target asks for it and the provider can.
 
-use super::case::stop_if_lost;
-use super::pool::Shared;
-use super::suite_on_target::{Answers, PriorAnswer, SuiteOnTarget};
-use super::workspace;
 use crate::deadline;
 use crate::load::SourceError;
-use crate::run_dir::{KeptAnswer, Work};
-use agentv_core::{BatchProvider, CallContext, EvalCase, Log, Request, Response, Trial, prompt};
+use crate::run::pool::Shared;
+use crate::run::suite_on_target::{Answers, SuiteOnTarget};
+use crate::run::workspace;
+use crate::run_dir::KeptAnswer;
+use agentv_core::{
+    Answered, BatchProvider, CallContext, EvalCase, EvalId, Log, Request, Response, Trial, WorkId,
+    prompt,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Asks for all cases at once, with a call for each trial. Without a batch batch, or if a call fails, there are no more
-/// answers and the cases are asked one by one. This holds all cases of the lane in memory, which nothing else does.
-pub(super) async fn ask(lane: &SuiteOnTarget, shared: &Shared) -> Result<Answers, SourceError> {
+/// Asks for all cases at once, with a call for each trial. Without a batch call, or if one fails, there are no more
+/// answers and the cases are asked one by one. This holds all cases of the suite in memory, which nothing else does.
+pub(in crate::run) async fn ask(
+    lane: &SuiteOnTarget,
+    shared: &Shared,
+) -> Result<Answers, SourceError> {
     let mut answers = Answers::new();
     let target = &lane.target;
     if !target.batching {
@@ -46,7 +51,13 @@ async fn once(
         return Ok(Some(Answers::new()));
     }
     let call = CallContext::new(cancel.child_token(), settings.agent_timeout, Arc::clone(log));
-    let call = call.in_trial(trial);
+    let call = call.for_work(Arc::new(WorkId {
+        suite: lane.suite.suite.id.clone(),
+        // Each request has the id of its case.
+        eval_id: EvalId::from(""),
+        target: target.name.clone(),
+        trial: trial.number(),
+    }));
     let asking = async {
         target.provider.prepare(&call).await?;
         batch.invoke_batch(&requests, &call).await
@@ -107,14 +118,12 @@ fn kept(
 ) -> Answers {
     let mut answers = Answers::new();
     for ((case, request), response) in cases.iter().zip(requests).zip(responses) {
-        let work = Work { case, target: &lane.target.name, trial };
-        let kept = shared
-            .journal
-            .as_ref()
-            .map(|journal| journal.answered(work, request, (&response, Duration::ZERO)));
-        stop_if_lost(kept.as_ref(), &shared.cancel);
-        let answer = KeptAnswer { response, wall: Duration::ZERO, attempt: request.attempt };
-        answers.insert((case.ordinal, trial.number()), PriorAnswer::Kept(Box::new(answer)));
+        let work = case.work_id(&lane.target.name, trial);
+        let answered = Answered::whole(Ok(response), Duration::ZERO, request.attempt);
+        shared.keep((&work, case), &answered, false);
+        let Answered { outcome: Ok(response), wall, attempt, .. } = answered else { continue };
+        let answer = KeptAnswer { response, wall, attempt };
+        answers.insert((case.ordinal, trial.number()), Box::new(answer));
     }
     answers
 }

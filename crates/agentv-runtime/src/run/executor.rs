@@ -1,0 +1,92 @@
+//! Where a piece of work is done: here, or one day on another machine.
+
+use super::RunSettings;
+use super::answer::AnswerSource;
+use super::case::{CaseContext, Work, asked, run_case, timestamp};
+use agentv_core::record;
+use agentv_core::{Answered, Log, ProviderError, Request, prompt};
+use agentv_wire::ResultRecord;
+use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Does one piece of work after the other. Plan, budget, journal, results, resume and gates stay with the run.
+#[async_trait]
+pub trait Executor: fmt::Debug + Send + Sync {
+    /// Answers and grades. The sink hears of the answer before it is graded. A failure of the target or of a grader is in
+    /// the record.
+    async fn execute(
+        &self,
+        work: &Work,
+        source: Box<dyn AnswerSource>,
+        sink: &dyn EventSink,
+        cancel: &CancellationToken,
+    ) -> Executed;
+}
+
+/// What came of a piece of work.
+#[derive(Debug)]
+pub enum Executed {
+    Recorded(Box<ResultRecord>),
+    /// The run was stopped before there was a record.
+    Stopped,
+}
+
+/// Hears how a piece of work comes along.
+#[async_trait]
+pub trait EventSink: fmt::Debug + Send + Sync {
+    /// There is an answer, or an error instead. When this returns, it is kept.
+    async fn answered(&self, work: &Work, request: &Request, answered: &Answered);
+
+    /// Grading begins.
+    async fn grading(&self, work: &Work);
+
+    /// The target's worker is not needed any more. Returns once there is room for one more case that is only graded.
+    async fn free_worker(&self);
+}
+
+/// Does the work in this process.
+#[derive(Debug)]
+pub struct LocalExecutor {
+    pub settings: RunSettings,
+    pub log: Arc<dyn Log>,
+}
+
+#[async_trait]
+impl Executor for LocalExecutor {
+    async fn execute(
+        &self,
+        work: &Work,
+        source: Box<dyn AnswerSource>,
+        sink: &dyn EventSink,
+        cancel: &CancellationToken,
+    ) -> Executed {
+        let cx = CaseContext {
+            work,
+            settings: self.settings,
+            cancel,
+            log: &self.log,
+            sink,
+            calls: Arc::default(),
+        };
+        // A bug in a case becomes its record instead of the end of the run.
+        match AssertUnwindSafe(run_case(source, &cx)).catch_unwind().await {
+            Ok(Some(record)) => Executed::Recorded(record),
+            Ok(None) => Executed::Stopped,
+            Err(panic) => Executed::Recorded(of_panic(work, &*panic)),
+        }
+    }
+}
+
+fn of_panic(work: &Work, panic: &(dyn std::any::Any + Send)) -> Box<ResultRecord> {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let reason = text.unwrap_or("no reason given");
+    let error =
+        ProviderError::failed(format!("AgentV has a bug: it panicked on this case: {reason}"));
+    let request = prompt::build(&work.case, work.on.target.provider.info().prompt_mode);
+    record::failed(&work.case, asked(request, work), &error, timestamp())
+}

@@ -1,0 +1,136 @@
+//! An answer and the evaluators of its case → a record.
+
+use super::case::{CaseContext, Work, asked, timestamp};
+use agentv_core::evaluator::{AnswerDetail, OnError};
+use agentv_core::record::{self, Graded};
+use agentv_core::{
+    Answered, Candidate, EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Request,
+    Verdict,
+};
+use agentv_wire::{FailureKind, ResultRecord};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Whether all that is left to do for an answer is to ask models. Then the target's worker is free for the next case. A
+/// program that grades, and a target that works in a directory which other cases share, keep the worker: the files of this
+/// case must not change before it is graded. Without a model there is nothing to wait for.
+pub(super) fn only_asks_models(work: &Work, answered: &Answered) -> bool {
+    if answered.outcome.is_err() {
+        return false;
+    }
+    let target = &work.on.target;
+    let is_shared = target.provider.shares_directory() && answered.file_changes.is_none();
+    let mut asks_model = false;
+    for entry in &*work.case.evaluators {
+        let needs = entry.evaluator.needs();
+        if needs.runs_program {
+            return false;
+        }
+        asks_model |= needs.only_asks_models();
+    }
+    asks_model && !is_shared
+}
+
+/// Grades an answer, and makes the record of it, or of the error that there is instead.
+pub(super) async fn grade(
+    request: Request,
+    answered: Answered,
+    cx: &CaseContext<'_>,
+) -> Box<ResultRecord> {
+    let case = &*cx.work.case;
+    let (detail, dir) = (answered.detail, answered.workspace.clone());
+    let mut record = match Candidate::observe(answered, &case.suite.exploration_tools) {
+        Ok(candidate) => grade_candidate(request, candidate, detail, cx).await,
+        Err((error, file_changes)) => {
+            let mut record = record::failed(case, asked(request, cx.work), &error, timestamp());
+            record.file_changes = file_changes.map(record::excerpt);
+            record
+        }
+    };
+    // The workspace of another run stays where it is; one of this run is settled once its fate is known.
+    record.workspace = dir.map(|dir| dir.to_string_lossy().into_owned());
+    record
+}
+
+async fn grade_candidate(
+    request: Request,
+    candidate: Candidate,
+    detail: AnswerDetail,
+    cx: &CaseContext<'_>,
+) -> Box<ResultRecord> {
+    let case = &*cx.work.case;
+    let call = cx.call(cx.cancel.clone());
+    let context = EvalContext {
+        case,
+        candidate: &candidate,
+        question: &request.question,
+        targets: &cx.work.on.target.judges,
+        call: &call,
+    };
+    let evaluators = with_blind(case, detail);
+    cx.sink.grading(cx.work).await;
+    let graded = evaluate(&evaluators, &context).await;
+    record::graded(case, asked(request, cx.work), candidate, graded, timestamp())
+}
+
+/// Asks all models at the same time; everything else runs in its listed order meanwhile. The results are in the order of
+/// the evaluators.
+async fn evaluate<'e>(entries: &'e [EvaluatorEntry], context: &EvalContext<'_>) -> Vec<Graded<'e>> {
+    let evaluate_one = async |entry: &'e EvaluatorEntry| {
+        let call = context.call.graded_by(&entry.name);
+        let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..*context }).await;
+        Graded { entry, outcome }
+    };
+    let asks = |entry: &&EvaluatorEntry| entry.evaluator.needs().only_asks_models();
+    if entries.iter().filter(asks).count() < 2 && !entries.iter().skip(1).any(|entry| asks(&entry))
+    {
+        let mut graded = Vec::with_capacity(entries.len());
+        for entry in entries {
+            graded.push(evaluate_one(entry).await);
+        }
+        return graded;
+    }
+    let numbered = || entries.iter().enumerate();
+    let asked = numbered().filter(|(_, entry)| asks(entry));
+    let asked = join_all(asked.map(async |(at, entry)| (at, evaluate_one(entry).await)));
+    let in_order = async {
+        let mut graded = Vec::new();
+        for (at, entry) in numbered().filter(|(_, entry)| !asks(entry)) {
+            graded.push((at, evaluate_one(entry).await));
+        }
+        graded
+    };
+    let (asked, mut graded) = tokio::join!(asked, in_order);
+    graded.extend(asked);
+    graded.sort_by_key(|(at, _)| *at);
+    graded.into_iter().map(|(_, graded)| graded).collect()
+}
+
+/// The evaluators of a case. Those that need to look closer than the answer allows are there, but do not count.
+pub(super) fn with_blind(case: &EvalCase, detail: AnswerDetail) -> Cow<'_, [EvaluatorEntry]> {
+    let can = |entry: &EvaluatorEntry| entry.evaluator.needs().detail <= detail;
+    if detail == AnswerDetail::Trace || case.evaluators.iter().all(can) {
+        return Cow::Borrowed(&case.evaluators);
+    }
+    let replaced = case.evaluators.iter().map(|entry| {
+        if can(entry) {
+            return entry.clone();
+        }
+        EvaluatorEntry { on_error: OnError::Exclude, evaluator: Arc::new(Blind), ..entry.clone() }
+    });
+    Cow::Owned(replaced.collect())
+}
+
+/// Stands in for an evaluator that has nothing to look at: a score of 0 would be about an answer that it has not seen.
+#[derive(Debug)]
+struct Blind;
+
+#[async_trait]
+impl Evaluator for Blind {
+    async fn evaluate(&self, _cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
+        let message = "the messages that it looks at are not in the recorded results";
+        Err(EvaluatorError::new(FailureKind::Provider, message))
+    }
+}
