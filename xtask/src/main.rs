@@ -24,9 +24,10 @@ usage: cargo xtask <command>
 
   gen [--check]     write the generated files (schemas, reference pages), or say which are stale
   man [DIR]         write the pages for `man agentv` (target/man)
-  tidy              check what the compiler does not: layers, sizes, names, paths, Markdown
-  dist [--untrained]
-                    build the program as it is shipped (`cargo dist`): twice, the second time by what the first has counted
+  tidy              check what the compiler does not: layers, sizes, names, words, paths, Markdown
+      --names           list public type names that are declared more than once
+      --words           list banned phrases in texts that users read
+  dist [--trained]  build the program as it is shipped (`cargo dist`); with `--trained`, arranged by a profile of the bench
   bench [options]   measure the `dist` build beside floors measured in the same run
       --quick           few rounds, and no run of a million cases
       --rounds N        how often each figure is taken (medians are shown)
@@ -65,7 +66,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["gen", "--check"] => generate::check(),
         ["man"] => man::write(None),
         ["man", dir] => man::write(Some(dir)),
-        ["tidy"] => tidy::run(),
+        ["tidy", options @ ..] => tidy::run(options),
         ["dist", options @ ..] => dist::run(options),
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),

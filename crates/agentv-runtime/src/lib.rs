@@ -1,7 +1,12 @@
 //! Everything that touches the world, in the data's order: files are loaded, targets built, programs run, cases asked and
 //! graded, records written.
 
+#[cfg(not(unix))]
+compile_error!("AgentV builds for Linux and macOS");
+
+pub mod atomic_file;
 pub mod config;
+pub mod hash;
 pub mod load;
 pub mod parallel;
 

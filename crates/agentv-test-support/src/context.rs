@@ -84,14 +84,12 @@ impl TestContext {
     }
 
     /// A stand-in for `code` at this path.
-    #[cfg(unix)]
     #[track_caller]
     pub fn fake_code(&self, path: &str) -> crate::FakeCode {
         crate::FakeCode::write(self, path)
     }
 
     /// A place in a folder of this name where children tell that they are there, and wait.
-    #[cfg(unix)]
     #[track_caller]
     pub fn meeting(&self, name: &str) -> crate::Meeting {
         crate::Meeting::new(self, name)
@@ -119,11 +117,7 @@ impl TestContext {
     }
 }
 
-#[cfg(unix)]
 fn make_executable(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
-
-#[cfg(not(unix))]
-fn make_executable(_path: &Path) {}

@@ -66,7 +66,6 @@ impl Invocation {
     }
 
     /// Starts it on a terminal of its own, of so many rows and columns.
-    #[cfg(unix)]
     #[track_caller]
     pub fn on_terminal(mut self, rows: u16, columns: u16) -> crate::Terminal {
         self.command.current_dir(&self.cwd);
@@ -101,7 +100,6 @@ pub struct Running {
 
 impl Running {
     /// Sends a signal by its short name, such as `INT`.
-    #[cfg(unix)]
     #[track_caller]
     pub fn signal(&self, name: &str) {
         #[expect(clippy::disallowed_methods, reason = "tests run programs from outside")]
@@ -142,15 +140,9 @@ impl Running {
 }
 
 /// As a shell tells it: a death by signal is 128 and the signal.
-#[cfg(unix)]
 pub(crate) fn exit_code(status: ExitStatus) -> i32 {
     use std::os::unix::process::ExitStatusExt as _;
     status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
-}
-
-#[cfg(not(unix))]
-fn exit_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or(-1)
 }
 
 /// What became of a run. Every check shows all that the program said when it fails.

@@ -18,31 +18,25 @@
 mod cases;
 mod context;
 mod fake_agent;
-#[cfg(unix)]
 mod fake_code;
 mod fake_llm;
 mod invocation;
 mod judge;
-#[cfg(unix)]
 mod meeting;
 mod suite;
 mod target;
-#[cfg(unix)]
 mod terminal;
 
 pub use cases::{GRADER, cases};
 pub use context::TestContext;
 pub use fake_agent::{AgentCall, FakeAgent};
-#[cfg(unix)]
 pub use fake_code::FakeCode;
 pub use fake_llm::{Asked, FakeLlm, FakeReply};
 #[cfg(target_os = "linux")]
 pub use invocation::is_alive;
 pub use invocation::{Invocation, Ran, Running, result_of};
 pub use judge::{JudgeCall, JudgeDump};
-#[cfg(unix)]
 pub use meeting::Meeting;
 pub use suite::suite;
 pub use target::{cli_target, mock_target, openai_target, targets};
-#[cfg(unix)]
 pub use terminal::{Shown, Terminal};

@@ -1,5 +1,4 @@
 //! The context is tested with a shell in the place of `agentv`.
-#![cfg(unix)]
 
 use agentv_test_support::{TestContext, is_alive};
 

@@ -116,8 +116,8 @@ which is the bench's own.
 
 ## What is measured
 
-* `cargo dist` builds twice: the first program counts what three rounds of these very runs have it do, and by that the
-  compiler arranges the second. `cargo dist --untrained` leaves that out.
+* `cargo dist` is a plain build with fat LTO. `cargo dist --trained` would arrange the program by a profile of these
+  very runs; it is neither shipped nor measured here.
 * Cases are made by `cargo xtask generate yaml|jsonl N`: 13 lines of YAML each, or the same on one line of JSONL, graded
   by one `contains`. Runs have 8 workers and write JSONL.
 * Files are in memory where there is room (`/dev/shm`), else on disk; `--dir` puts them elsewhere. On a disk, how long a

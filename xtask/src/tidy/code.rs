@@ -17,6 +17,34 @@ pub(super) fn only(source: &str) -> String {
     code
 }
 
+/// A string literal.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Literal<'s> {
+    /// Where it starts.
+    pub line: usize,
+    /// What stands before it in its line.
+    pub before: &'s str,
+    /// What is between the quotes, with its escapes.
+    pub text: &'s str,
+}
+
+/// The string literals of a source.
+pub(super) fn literals(source: &str) -> Vec<Literal<'_>> {
+    let (mut literals, mut at) = (Vec::new(), 0);
+    while let Some(first) = source[at..].chars().next() {
+        let rest = &source[at..];
+        let skipped = not_code(rest, source[..at].chars().next_back());
+        if skipped > 0 && !rest.starts_with(['/', '\'']) {
+            let (line, start) = (source[..at].matches('\n').count() + 1, source[..at].rfind('\n'));
+            let text = rest[..skipped].trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
+            let before = &source[start.map_or(0, |start| start + 1)..at];
+            literals.push(Literal { line, before, text: text.trim_matches('"') });
+        }
+        at += skipped.max(first.len_utf8());
+    }
+    literals
+}
+
 /// The part of a file before its unit tests. A `mod tests;` among the first lines does not end the file.
 pub(super) fn without_tests(source: &str) -> &str {
     let tests = source.match_indices("#[cfg(test)]").find(|(at, mark)| {
@@ -120,6 +148,14 @@ mod tests {
         check("f(\"a \\\" b\", c)", "f( , c)");
         check("f(r#\"a \" b\"#, c)", "f( , c)");
         check("f(br\"a\", c)", "f( , c)");
+    }
+
+    #[test]
+    fn literals_are_found_with_their_lines() {
+        let source = "// \"a\"\nf('\"', \"b \\\" c\",\n  r#\"d \" e\"#, b\"f\")";
+        let found: Vec<_> = literals(source).iter().map(|one| (one.line, one.text)).collect();
+        assert_eq!(found, [(2, "b \\\" c"), (3, "d \" e"), (3, "f")]);
+        assert_eq!(literals("let a = \"b\";")[0].before, "let a = ");
     }
 
     #[test]

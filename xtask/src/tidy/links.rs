@@ -144,7 +144,7 @@ fn slug(title: &str) -> String {
 }
 
 /// The lines that are no code, with their numbers; code inside of a line is blanked.
-fn prose(text: &str) -> Vec<(usize, String)> {
+pub(super) fn prose(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let mut in_code = false;
     for (index, line) in text.lines().enumerate() {

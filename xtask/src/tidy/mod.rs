@@ -3,7 +3,9 @@
 mod code;
 mod layers;
 mod links;
+mod names;
 mod text;
+mod words;
 
 use crate::repository::{self, SourceFile};
 use anyhow::{Result, bail};
@@ -29,12 +31,29 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(options: &[&str]) -> Result<()> {
     let files = repository::text_files()?;
+    match options {
+        [] => check(&files),
+        ["--names"] => {
+            println!("{}", names::list(&files));
+            Ok(())
+        }
+        ["--words"] => {
+            println!("{}", words::list(&files));
+            Ok(())
+        }
+        _ => bail!("unknown option for tidy; there are `--names` and `--words`"),
+    }
+}
+
+fn check(files: &[SourceFile]) -> Result<()> {
     let mut findings: Vec<Finding> = files.iter().flat_map(text::check).collect();
     findings.extend(layers::between_crates(&repository::metadata()?.packages));
-    findings.extend(layers::inside_runtime(&files));
-    findings.extend(links::check(&files, |path| repository::root().join(path).exists()));
+    findings.extend(layers::inside_runtime(files));
+    findings.extend(links::check(files, |path| repository::root().join(path).exists()));
+    findings.extend(names::check(files));
+    findings.extend(words::check(files));
     if findings.is_empty() {
         return Ok(());
     }

@@ -44,8 +44,12 @@ fn rust(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
+pub(super) fn has_extension(path: &str, extension: &str) -> bool {
+    Path::new(path).extension().is_some_and(|found| found == extension)
+}
+
 /// Whether a file is only for tests, by where it is.
-fn is_test(path: &str) -> bool {
+pub(super) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.split('/').any(|part| part == "tests")
 }
 

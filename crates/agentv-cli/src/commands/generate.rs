@@ -4,6 +4,7 @@ use crate::args::GenerateRubricsArgs;
 use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
+use agentv_runtime::atomic_file::AtomicFile;
 use agentv_runtime::config::Notes;
 use agentv_runtime::load::{Format, NewRubric, Report, Unrated, unrated, with_rubrics};
 use agentv_runtime::process::Processes;
@@ -134,16 +135,7 @@ fn make(
 /// All or nothing: a file that is half written would be worse than none. It stays where a link leads to, and as readable as
 /// it was.
 fn replace(path: &Path, text: &str) -> std::io::Result<()> {
-    let path = path.canonicalize()?;
-    let temporary = path.with_extension("agentv-tmp");
-    let written = std::fs::File::create(&temporary).and_then(|mut file| {
-        file.set_permissions(std::fs::metadata(&path)?.permissions())?;
-        file.write_all(text.as_bytes())?;
-        file.sync_data()?;
-        std::fs::rename(&temporary, &path)
-    });
-    if written.is_err() {
-        std::fs::remove_file(&temporary).ok();
-    }
-    written
+    let mut file = AtomicFile::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.commit_synced()
 }

@@ -142,18 +142,12 @@ fn find(name: &Path, environment: &Environment) -> Result<Found, Refusal> {
 }
 
 /// The folder of the run whose output this is: another name of the results in it.
-#[cfg(unix)]
 fn folder_of(results: &Path, runs: &Runs) -> Option<RunFiles> {
     use std::os::unix::fs::MetadataExt as _;
     let same = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
     let wanted = same(results)?;
     let mut folders = runs.list().into_iter().map(|info| runs.files(&info.run));
     folders.find(|folder| same(&folder.results()) == Some(wanted))
-}
-
-#[cfg(not(unix))]
-fn folder_of(_results: &Path, _runs: &Runs) -> Option<RunFiles> {
-    None
 }
 
 fn unreadable(error: &ResultsError) -> Refusal {

@@ -12,7 +12,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::io::{self, Write};
 
@@ -194,7 +193,7 @@ fn script() -> String {
 
 /// As a policy names a script or a style.
 fn hash(text: &str) -> String {
-    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+    format!("sha256-{}", STANDARD.encode(agentv_runtime::hash::sha256(text)))
 }
 
 /// How to run this case again, for a shell.

@@ -2,11 +2,11 @@
 
 use super::{FORMATS, FormatKind};
 use crate::terminal::Data;
+use agentv_runtime::atomic_file::AtomicFile;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// A report that somebody asked for.
 #[derive(Debug, Clone)]
@@ -59,11 +59,7 @@ impl Wanted {
 #[derive(Debug)]
 pub(super) enum Sink {
     Stdout(BufWriter<Data>),
-    File {
-        out: BufWriter<File>,
-        draft: NamedTempFile,
-        path: PathBuf,
-    },
+    File(BufWriter<AtomicFile>),
     /// A pipe or a device: there is nothing to be moved to.
     Direct(BufWriter<File>),
 }
@@ -72,26 +68,17 @@ impl Sink {
     pub(super) fn open(destination: &Destination) -> io::Result<Self> {
         let path = match destination {
             Destination::Stdout => return Ok(Self::Stdout(BufWriter::new(Data::new()))),
-            // Through a link, so that the link stays one.
-            Destination::File(path) => path.canonicalize().unwrap_or_else(|_| path.clone()),
+            Destination::File(path) => path,
         };
         if path.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         if path.exists() && !path.is_file() {
-            let file = File::options().write(true).open(&path)?;
+            let file = File::options().write(true).open(path)?;
             return Ok(Self::Direct(BufWriter::new(file)));
         }
-        let dir = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(dir)?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".agentv-report-");
-        // As readable as any new file, and not as a secret one.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let draft = builder.tempfile_in(dir)?;
-        let out = BufWriter::with_capacity(64 * 1024, draft.reopen()?);
-        Ok(Self::File { out, draft, path })
+        let file = AtomicFile::create_with_directory(path)?;
+        Ok(Self::File(BufWriter::with_capacity(64 * 1024, file)))
     }
 
     /// Now it is whole. Until here, a file that was there is as it was.
@@ -99,10 +86,7 @@ impl Sink {
         match self {
             Self::Stdout(mut out) => out.flush(),
             Self::Direct(mut out) => out.flush(),
-            Self::File { mut out, draft, path } => {
-                out.flush()?;
-                draft.persist(path).map(drop).map_err(|error| error.error)
-            }
+            Self::File(out) => out.into_inner().map_err(io::IntoInnerError::into_error)?.commit(),
         }
     }
 }
@@ -111,14 +95,16 @@ impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stdout(out) => out.write(bytes),
-            Self::File { out, .. } | Self::Direct(out) => out.write(bytes),
+            Self::File(out) => out.write(bytes),
+            Self::Direct(out) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Stdout(out) => out.flush(),
-            Self::File { out, .. } | Self::Direct(out) => out.flush(),
+            Self::File(out) => out.flush(),
+            Self::Direct(out) => out.flush(),
         }
     }
 }

@@ -4,6 +4,7 @@ use super::cases::{CaseBook, Expected, Place};
 use super::record::Record;
 use crate::settings::Environment;
 use agentv_core::{Response, SuiteId};
+use agentv_runtime::hash::sha256_of_file;
 use agentv_runtime::process::Processes;
 use agentv_runtime::results_io::{Reader, ResultsError, find_results};
 use agentv_runtime::run_dir::{Index, PastAnswer, RecordedWork, RunFiles};
@@ -126,7 +127,7 @@ fn unchanged_evals(info: &RunInfo) -> Vec<PathBuf> {
     let root = Path::new(&info.working_dir);
     let evals = info.files.iter().filter(|file| file.kind == RunFileKind::Eval);
     let same = evals.filter(|file| {
-        agentv_runtime::run_dir::sha256(&root.join(&file.path)).is_ok_and(|sum| sum == file.sha256)
+        sha256_of_file(&root.join(&file.path)).is_ok_and(|hash| hex::encode(hash) == file.sha256)
     });
     same.map(|file| root.join(&file.path)).collect()
 }

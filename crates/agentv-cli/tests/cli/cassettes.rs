@@ -345,7 +345,7 @@ fn a_run_that_was_stopped_leaves_the_cassette_that_was_there() {
     ran.code(130).stderr_has("was not written");
     assert_eq!(cx.read("tape.jsonl"), before);
     let left = fs::read_dir(cx.dir()).unwrap().map(|entry| entry.unwrap().file_name());
-    assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with(".recording-")));
+    assert!(!left.into_iter().any(|name| name.to_string_lossy().starts_with(".writing-")));
 
     // Nor does the rest of the run, when it is taken up again.
     cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));

@@ -1,5 +1,4 @@
 //! What users are promised beyond the scenarios of the specification, against the real program.
-#![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
     reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"

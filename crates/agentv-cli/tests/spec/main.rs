@@ -1,6 +1,5 @@
 //! One test per scenario of the specification, against the real program. A test's name starts with the scenario's
 //! numbers, as the fact sheet counts them; twins of the two editions share a test.
-#![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
     reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"

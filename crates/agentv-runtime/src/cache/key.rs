@@ -1,10 +1,10 @@
 //! What an answer is found by.
 
+use crate::hash::sha256;
 use agentv_core::call::Role;
 use agentv_core::{CallContext, Request};
 use agentv_wire::ChatMessage;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub struct AnswerKey([u8; 32]);
 
 impl fmt::Display for AnswerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -54,7 +54,7 @@ pub struct RequestDigest([u8; 32]);
 
 impl fmt::Display for RequestDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        hex(&self.0, f)
+        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -93,19 +93,13 @@ impl RequestDigest {
 
 /// A file that cannot be read differs from all that can.
 fn contents(path: &Path) -> Option<[u8; 32]> {
-    fs::read(path).ok().map(|bytes| Sha256::digest(bytes).into())
+    fs::read(path).ok().map(sha256)
 }
 
 /// JSON of one shape is the same text each time: fields have an order, and there are no maps in it.
 fn digest(value: &impl Serialize) -> [u8; 32] {
-    let mut hasher = Sha256::new();
     // Text, numbers and lists can always be written.
-    hasher.update(serde_json::to_vec(value).unwrap_or_default());
-    hasher.finalize().into()
-}
-
-fn hex(bytes: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    sha256(serde_json::to_vec(value).unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! write the same kind of thing, and the last one stays. Whatever is there and is no answer of ours counts as absent.
 
 use super::AnswerKey;
+use crate::atomic_file::{AtomicFile, UNFINISHED_PREFIX};
 use agentv_core::Response;
 use agentv_wire::number;
 use serde::{Deserialize, Serialize};
@@ -73,9 +74,9 @@ impl Store {
         self.make(dir)?;
         let mut text = number::to_string(&entry).map_err(io::Error::other)?;
         text.push('\n');
-        let mut file = tempfile::Builder::new().prefix(HALF_WRITTEN).tempfile_in(dir)?;
+        let mut file = AtomicFile::create_private(&place)?;
         file.write_all(text.as_bytes())?;
-        file.persist(&place).map(drop).map_err(|error| error.error)
+        file.commit()
     }
 
     /// Answers may hold what is not for everybody, so they keep themselves out of Git.
@@ -151,8 +152,6 @@ impl Store {
     }
 }
 
-const HALF_WRITTEN: &str = ".writing-";
-
 /// A file of ours.
 enum Found {
     Answer(PathBuf),
@@ -163,7 +162,7 @@ enum Found {
 impl Found {
     fn at(path: PathBuf) -> Option<Self> {
         let name = path.file_name()?.to_string_lossy();
-        if name.starts_with(HALF_WRITTEN) {
+        if name.starts_with(UNFINISHED_PREFIX) {
             return Some(Self::HalfWritten(path));
         }
         let is_answer = name.strip_suffix(".json").is_some_and(|name| is_hex(name, 62));

@@ -1,17 +1,16 @@
 //! A provider whose calls are written down; itself a provider.
 
 use super::call::{Call, CassetteError, Head, Line, VERSION};
+use crate::atomic_file::AtomicFile;
 use crate::cache::{RequestDigest, took};
 use agentv_core::call::Role;
 use agentv_core::{
     BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
 };
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tempfile::NamedTempFile;
 
 /// Gathers the calls of a run.
 #[derive(Debug)]
@@ -27,13 +26,13 @@ pub struct Recorder {
 struct Recorded {
     calls: Vec<(Call, String)>,
     /// Lies beside the cassette until the end, so that a cassette is whole or as it was.
-    file: Option<NamedTempFile>,
+    file: Option<AtomicFile>,
 }
 
 impl Recorder {
     /// Makes sure that the file can be written before anything is paid for.
     pub fn new(path: &Path, root: &Path) -> Result<Self, CassetteError> {
-        let file = beside(path)
+        let file = AtomicFile::create_with_directory(path)
             .map_err(|source| CassetteError::Unwritable { path: path.to_owned(), source })?;
         let tape = Mutex::new(Recorded { calls: Vec::new(), file: Some(file) });
         Ok(Self { path: path.to_owned(), root: root.to_owned(), tape })
@@ -49,7 +48,7 @@ impl Recorder {
         let Recorded { calls, file } = &mut *tape;
         calls.sort();
         let written = match file.take() {
-            Some(file) => write(file, calls, &self.path),
+            Some(file) => write(file, calls),
             None => Err(io::Error::other("it was written before")),
         };
         written.map_err(|source| CassetteError::Unwritable { path: self.path.clone(), source })?;
@@ -66,25 +65,7 @@ impl Recorder {
     }
 }
 
-/// An empty file in the directory of another, which is made if need be.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(dir)?;
-    if path.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory"));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".recording-");
-    // As any other file that people share, and not as a temporary one.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(dir)
-}
-
-fn write(mut file: NamedTempFile, calls: &[(Call, String)], path: &Path) -> io::Result<()> {
+fn write(mut file: AtomicFile, calls: &[(Call, String)]) -> io::Result<()> {
     let head = serde_json::to_string(&Head { agentv_cassette: VERSION })?;
     let mut text = head + "\n";
     for (_, line) in calls {
@@ -92,8 +73,7 @@ fn write(mut file: NamedTempFile, calls: &[(Call, String)], path: &Path) -> io::
         text.push('\n');
     }
     file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map(drop).map_err(|error| error.error)
+    file.commit_synced()
 }
 
 /// Asks, and has what came back written down, errors too.

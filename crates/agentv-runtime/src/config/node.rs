@@ -1,7 +1,7 @@
 //! A value with its place in the file. YAML and JSON both become this.
 
+use crate::hash::ContentHasher;
 use serde_json::{Number, Value};
-use sha2::{Digest, Sha256};
 use std::borrow::Cow;
 
 /// A range of bytes in a source text.
@@ -125,7 +125,7 @@ impl<'t> Node<'t> {
     }
 
     /// Feeds the value, not its layout, to a hash.
-    pub fn digest(&self, hasher: &mut Sha256) {
+    pub fn digest(&self, hasher: &mut ContentHasher) {
         match &self.kind {
             Kind::Null => hasher.update(b"n"),
             Kind::Bool(truth) => hasher.update([b'b', u8::from(*truth)]),
@@ -162,9 +162,7 @@ impl<'t> Node<'t> {
     }
 }
 
-fn digest_text(hasher: &mut Sha256, tag: u8, text: &str) {
-    let mut head = [tag; 9];
-    head[1..].copy_from_slice(&(text.len() as u64).to_le_bytes());
-    hasher.update(head);
-    hasher.update(text.as_bytes());
+fn digest_text(hasher: &mut ContentHasher, tag: u8, text: &str) {
+    hasher.update([tag]);
+    hasher.update_part(text);
 }

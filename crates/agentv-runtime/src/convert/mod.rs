@@ -4,13 +4,13 @@ mod records;
 mod table;
 mod yaml;
 
+use crate::atomic_file::AtomicFile;
 use crate::load::{Format, Report, Written, has_cases, written};
 use agentv_wire::Object;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// What is to be done.
@@ -210,14 +210,13 @@ fn settings_text(path: &Path, found: &Written) -> Result<Vec<u8>, ConvertError> 
 /// A file that is whole, but not yet where it belongs: half a file would be worse than none.
 struct Prepared<'p> {
     path: &'p Path,
-    file: NamedTempFile,
+    file: AtomicFile,
 }
 
 fn prepare<'p>(path: &'p Path, bytes: &[u8]) -> Result<Prepared<'p>, ConvertError> {
     let prepare = || {
-        let mut file = new_file(path.parent().unwrap_or(Path::new(".")))?;
+        let mut file = AtomicFile::create(path)?;
         file.write_all(bytes)?;
-        file.as_file().sync_data()?;
         Ok(file)
     };
     match prepare() {
@@ -229,21 +228,13 @@ fn prepare<'p>(path: &'p Path, bytes: &[u8]) -> Result<Prepared<'p>, ConvertErro
 impl Prepared<'_> {
     fn put(self, force: bool) -> Result<(), ConvertError> {
         let Self { path, file } = self;
-        let put = if force { file.persist(path) } else { file.persist_noclobber(path) };
+        let put = if force { file.commit_synced() } else { file.commit_new_synced() };
         let unwritable = |source| ConvertError::Unwritable { path: path.to_owned(), source };
-        put.map(drop).map_err(|failed| match failed.error.kind() {
+        put.map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => ConvertError::Exists(path.to_owned()),
-            _ => unwritable(failed.error),
+            _ => unwritable(error),
         })
     }
-}
-
-/// As other programs make files: all may read it whom the system's mask lets.
-fn new_file(dir: &Path) -> io::Result<NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(dir)
 }
 
 fn remarks(conversion: &Conversion, found: &Written, as_documents: bool) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! What makes a case what it is, in short; and whether some of it was changed lately.
 
 use crate::config::Node;
-use sha2::{Digest as _, Sha256};
+use crate::hash::ContentHasher;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// The fingerprint of a case under construction.
 #[derive(Debug, Clone, Default)]
 pub struct CaseDigest {
-    hash: Sha256,
+    hash: ContentHasher,
     watched: Option<Arc<ChangedFiles>>,
     is_touched: bool,
     /// How many files it depends on.
@@ -58,7 +58,7 @@ impl CaseDigest {
     }
 
     pub fn finish(self) -> [u8; 32] {
-        self.hash.finalize().into()
+        self.hash.finish()
     }
 }
 

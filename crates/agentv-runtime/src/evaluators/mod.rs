@@ -26,13 +26,13 @@ mod testing;
 pub use digest::{CaseDigest, ChangedFiles};
 
 use crate::config::{Entry, Fields, FileSearch};
+use crate::hash::{ContentHasher, sha256};
 use crate::process::Processes;
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::{Evaluator, EvaluatorEntry, EvaluatorName, Weight};
 use schemars::JsonSchema;
 #[cfg(any(feature = "schema", test))]
 use schemars::{Schema, SchemaGenerator};
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,7 +111,7 @@ const DIGESTS_KEPT: usize = 1024;
 
 impl FileDigests {
     fn of(&self, path: &Path) -> Option<[u8; 32]> {
-        self.known(path, |path| std::fs::read(path).ok().map(|bytes| Sha256::digest(&bytes).into()))
+        self.known(path, |path| std::fs::read(path).ok().map(sha256))
     }
 
     fn known(
@@ -134,7 +134,7 @@ impl FileDigests {
 
 /// Names and contents of all files in a directory. Links count by where they lead.
 fn tree_digest(dir: &Path) -> Option<[u8; 32]> {
-    let mut digest = Sha256::new();
+    let mut digest = ContentHasher::default();
     let mut waiting = vec![dir.to_owned()];
     while let Some(dir) = waiting.pop() {
         let mut entries: Vec<_> = std::fs::read_dir(dir).ok()?.flatten().collect();
@@ -153,12 +153,11 @@ fn tree_digest(dir: &Path) -> Option<[u8; 32]> {
             };
             let name = entry.file_name();
             for part in [name.as_encoded_bytes(), &contents] {
-                digest.update(part.len().to_le_bytes());
-                digest.update(part);
+                digest.update_part(part);
             }
         }
     }
-    Some(digest.finalize().into())
+    Some(digest.finish())
 }
 
 /// One entry of the registry.

@@ -9,7 +9,7 @@ mod reach;
 mod tests;
 
 pub use client::{ClientError, client};
-pub use post::{Answer, KeyHeader, Post, host, post};
+pub use post::{HttpPost, HttpResponse, KeyHeader, host, post};
 pub use reach::reach;
 
 /// An address.

@@ -15,7 +15,7 @@ const BODY_CAP: usize = 64 << 20;
 
 /// What is asked of an API.
 #[derive(Debug)]
-pub struct Post<'a, B> {
+pub struct HttpPost<'a, B> {
     pub url: &'a Url,
     pub key: Option<KeyHeader<'a>>,
     /// Headers besides the key's.
@@ -34,7 +34,7 @@ pub struct KeyHeader<'a> {
 
 /// What a server answered with success.
 #[derive(Debug)]
-pub struct Answer<'a> {
+pub struct HttpResponse<'a> {
     host: String,
     body: Vec<u8>,
     secrets: Vec<&'a Secret>,
@@ -43,9 +43,9 @@ pub struct Answer<'a> {
 /// Sends the request and reads the answer. A status that is no success is an error. Ends at once on `cancel`; dropping
 /// the request closes its connection.
 pub async fn post<'a, B: Serialize>(
-    post: &Post<'a, B>,
+    post: &HttpPost<'a, B>,
     cancel: &CancellationToken,
-) -> Result<Answer<'a>, ProviderError> {
+) -> Result<HttpResponse<'a>, ProviderError> {
     tokio::select! {
         biased;
         () = cancel.cancelled() => Err(ProviderError::cancelled()),
@@ -53,7 +53,7 @@ pub async fn post<'a, B: Serialize>(
     }
 }
 
-async fn send<'a, B: Serialize>(post: &Post<'a, B>) -> Result<Answer<'a>, ProviderError> {
+async fn send<'a, B: Serialize>(post: &HttpPost<'a, B>) -> Result<HttpResponse<'a>, ProviderError> {
     let host = host(post.url);
     let client = client().map_err(|error| ProviderError::failed(error.to_string()))?;
     let body = serde_json::to_vec(post.body)
@@ -65,10 +65,10 @@ async fn send<'a, B: Serialize>(post: &Post<'a, B>) -> Result<Answer<'a>, Provid
     if !response.status().is_success() {
         return Err(refused(&host, response.status(), response.headers(), &body, &secrets));
     }
-    Ok(Answer { host, body, secrets })
+    Ok(HttpResponse { host, body, secrets })
 }
 
-fn headers<B>(post: &Post<'_, B>) -> Result<HeaderMap, ProviderError> {
+fn headers<B>(post: &HttpPost<'_, B>) -> Result<HeaderMap, ProviderError> {
     let mut headers = HeaderMap::with_capacity(post.headers.len() + 2);
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     for (name, value) in post.headers {
@@ -106,7 +106,7 @@ pub fn host(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-impl Answer<'_> {
+impl HttpResponse<'_> {
     /// The body as what it should be. One that ends too early was cut off, which is the connection's fault.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ProviderError> {
         let Self { host, body, secrets } = self;

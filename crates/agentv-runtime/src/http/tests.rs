@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 async fn ask(url: &str) -> Result<Value, ProviderError> {
     let (url, key) = (url.parse().unwrap(), Secret::new("canary"));
     let key = Some(KeyHeader { name: "x-api-key", prefix: "", key: &key });
-    let post_it = Post { url: &url, key, headers: &[], body: &json!({}) };
+    let post_it = HttpPost { url: &url, key, headers: &[], body: &json!({}) };
     post(&post_it, &CancellationToken::new()).await?.json()
 }
 

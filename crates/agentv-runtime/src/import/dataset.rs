@@ -2,13 +2,13 @@
 //! target that replays them.
 
 use super::{Transcript, Turn};
+use crate::atomic_file::AtomicFile;
 use crate::providers::replay::Recording;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 
 /// The target that replays.
 const TARGET: &str = "replay";
@@ -73,8 +73,8 @@ pub enum DatasetError {
 #[derive(Debug)]
 pub struct Dataset {
     out: Out,
-    cases: BufWriter<NamedTempFile>,
-    recordings: BufWriter<NamedTempFile>,
+    cases: BufWriter<AtomicFile>,
+    recordings: BufWriter<AtomicFile>,
     ids: HashSet<String>,
     /// Sessions that were added, so that none is there twice.
     sessions: HashSet<String>,
@@ -96,11 +96,11 @@ impl Dataset {
         if let Some(path) = taken.filter(|_| !replace) {
             return Err(DatasetError::Exists(path));
         }
-        let fail = |source| DatasetError::Write { path: out.dir.clone(), source };
-        let dir = if out.dir.as_os_str().is_empty() { Path::new(".") } else { &out.dir };
-        std::fs::create_dir_all(dir).map_err(fail)?;
-        let temporary = || NamedTempFile::new_in(dir).map(BufWriter::new).map_err(fail);
-        let (cases, recordings) = (temporary()?, temporary()?);
+        let create = |path: PathBuf| {
+            let file = AtomicFile::create_with_directory(&path).map(BufWriter::new);
+            file.map_err(|source| DatasetError::Write { path: out.dir.clone(), source })
+        };
+        let (cases, recordings) = (create(out.dataset())?, create(out.recordings())?);
         Ok(Self { cases, recordings, ids: HashSet::new(), sessions: HashSet::new(), out })
     }
 
@@ -213,24 +213,12 @@ fn line(file: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
 }
 
 /// All or nothing: a file that is half written would be worse than none.
-fn keep(file: BufWriter<NamedTempFile>, path: &Path) -> Result<(), DatasetError> {
+fn keep(file: BufWriter<AtomicFile>, path: &Path) -> Result<(), DatasetError> {
     let fail = |source| DatasetError::Write { path: path.to_owned(), source };
-    let file = file.into_inner().map_err(|error| fail(error.into_error()))?;
-    readable(file.path()).map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
-    Ok(())
-}
-
-/// A temporary file is for its owner only; these are files like any other.
-#[cfg(unix)]
-fn readable(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn readable(_path: &Path) -> io::Result<()> {
-    Ok(())
+    file.into_inner()
+        .map_err(io::IntoInnerError::into_error)
+        .and_then(AtomicFile::commit)
+        .map_err(fail)
 }
 
 /// `Ok(false)` if there is one already.

@@ -1,6 +1,6 @@
 //! The process that we started ourselves, and its end.
 
-use super::Ended;
+use super::ProgramExit;
 use rustix::process::Pid;
 use std::io;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -32,12 +32,12 @@ impl Leader {
     }
 
     /// How it ended, if it has. Takes the status, as often as it is asked.
-    fn ended(&mut self) -> io::Result<Option<Ended>> {
-        Ok(self.child.try_wait()?.map(Ended::of))
+    fn ended(&mut self) -> io::Result<Option<ProgramExit>> {
+        Ok(self.child.try_wait()?.map(ProgramExit::of))
     }
 
     /// Waits for its end. May be dropped half-way and called again.
-    pub(super) async fn end(&mut self) -> io::Result<Ended> {
+    pub(super) async fn end(&mut self) -> io::Result<ProgramExit> {
         if let Some(ended) = self.ended()? {
             return Ok(ended);
         }

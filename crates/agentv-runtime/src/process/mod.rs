@@ -14,7 +14,6 @@ mod procfs;
 mod quote;
 mod run;
 mod tree;
-mod undisturbed;
 mod watch;
 
 #[cfg(test)]
@@ -22,9 +21,8 @@ mod tests;
 
 pub use command::{Command, Gentle, Stdin};
 pub use find::{FindError, find};
-pub use output::{Captured, Ended, Output};
+pub use output::{Captured, Output, ProgramExit};
 pub use quote::{first_program, quote};
 pub use run::{Processes, RunError};
 pub use tree::become_subreaper;
-pub use undisturbed::undisturbed;
-pub use watch::{Stream, Watch, Watcher};
+pub use watch::{OutputStream, Watch, Watcher};

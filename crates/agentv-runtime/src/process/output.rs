@@ -9,7 +9,7 @@ use std::time::Duration;
 /// A program that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Output {
-    pub ended: Ended,
+    pub ended: ProgramExit,
     pub stdout: Captured,
     pub stderr: Captured,
     /// From its start until its pipes were closed.
@@ -18,13 +18,13 @@ pub struct Output {
 
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProgramExit {
     Code(i32),
     /// Somebody killed it.
     Signal(i32),
 }
 
-impl Ended {
+impl ProgramExit {
     pub(super) fn of(status: ExitStatus) -> Self {
         use std::os::unix::process::ExitStatusExt;
         match (status.code(), status.signal()) {
@@ -46,7 +46,7 @@ impl Ended {
 }
 
 /// `exit code 3`, `signal 9`
-impl fmt::Display for Ended {
+impl fmt::Display for ProgramExit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(f, "exit code {code}"),

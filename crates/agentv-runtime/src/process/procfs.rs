@@ -30,7 +30,7 @@ impl Process {
     }
 
     /// What it was started with.
-    pub(super) fn environment(&self) -> Environment {
+    pub(super) fn environment(&self) -> ProcessEnvironment {
         let read = |what| read_at_once(&format!("/proc/{}/{what}", self.pid));
         // A process that becomes another program has neither arguments nor environment for a moment, and an open file shows
         // the program that was there when it was opened. So an environment counts as empty only if that is seen twice of a
@@ -38,16 +38,16 @@ impl Process {
         for _ in 0..2 {
             let has_arguments = read("cmdline").is_ok_and(|line| !line.is_empty());
             match read("environ") {
-                Ok(all) if !all.is_empty() => return Environment::Known(all),
+                Ok(all) if !all.is_empty() => return ProcessEnvironment::Known(all),
                 Ok(_) if has_arguments => {}
-                Ok(_) => return Environment::Changing,
+                Ok(_) => return ProcessEnvironment::Changing,
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    return Environment::Hidden;
+                    return ProcessEnvironment::Hidden;
                 }
-                Err(_) => return Environment::Changing,
+                Err(_) => return ProcessEnvironment::Changing,
             }
         }
-        Environment::Known(Vec::new())
+        ProcessEnvironment::Known(Vec::new())
     }
 
     /// Kills this very process, and not another one that got its pid since.
@@ -91,7 +91,7 @@ fn read_at_once(path: &str) -> io::Result<Vec<u8>> {
 
 /// The environment of a process, as far as it can be seen.
 #[derive(Debug)]
-pub(super) enum Environment {
+pub(super) enum ProcessEnvironment {
     Known(Vec<u8>),
     /// The process is another user's.
     Hidden,
@@ -99,7 +99,7 @@ pub(super) enum Environment {
     Changing,
 }
 
-impl Environment {
+impl ProcessEnvironment {
     /// Whether it has this `NAME=value`.
     pub(super) fn has(&self, entry: &[u8]) -> bool {
         self.entries().any(|one| one == entry)

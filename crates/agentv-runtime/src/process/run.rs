@@ -2,8 +2,8 @@
 
 use super::leader::Leader;
 use super::output::{Capture, Captured};
-use super::tree::{self, Tree, Turn};
-use super::{Command, Ended, Gentle, Output, Stdin, Stream, Watch, Watcher};
+use super::tree::{self, OrphanLock, Tree};
+use super::{Command, Gentle, Output, OutputStream, ProgramExit, Stdin, Watch, Watcher};
 use rustix::process::Signal;
 use std::io;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ pub enum RunError {
 pub struct Processes {
     run_id: String,
     calls: AtomicU64,
-    turn: Arc<Turn>,
+    turn: Arc<OrphanLock>,
 }
 
 impl Processes {
@@ -99,9 +99,6 @@ impl Processes {
         leftovers: Leftovers,
         cancel: &CancellationToken,
     ) -> Result<Output, RunError> {
-        // Who has an answer goes first: to start a program takes the caches from everybody, so what others have at hand is
-        // done before, in one go. Of the processor time of 200 quick commands that saves 2 %.
-        tokio::task::yield_now().await;
         if cancel.is_cancelled() {
             return Err(RunError::Cancelled);
         }
@@ -180,7 +177,7 @@ impl Processes {
 }
 
 enum Outcome {
-    Ended(io::Result<Ended>),
+    Ended(io::Result<ProgramExit>),
     /// Its work is done, and yet it stays.
     Idle,
     TimedOut(Duration),
@@ -233,7 +230,7 @@ const NO_RUN: &str = "none";
 
 impl Running {
     /// Waits for the leader while the pipes are pumped. May be called again after it was dropped half-way or has returned.
-    async fn leader_end(&mut self) -> io::Result<Ended> {
+    async fn leader_end(&mut self) -> io::Result<ProgramExit> {
         let Self { leader, pipes, tree, .. } = self;
         // Most programs close their pipes by ending.
         let _ = timeout(QUICK, pipes.pump()).await;
@@ -258,7 +255,7 @@ impl Running {
     }
 
     /// Asks the tree to end, and then makes it.
-    async fn stop(&mut self) -> Ended {
+    async fn stop(&mut self) -> ProgramExit {
         if let Some(signal) = self.gentle.signal() {
             self.tree.look();
             self.tree.signal_group(signal);
@@ -269,7 +266,7 @@ impl Running {
         self.pipes.drain(PIPE_GRACE).await;
         self.is_over = true;
         // If it cannot even be waited for, it was killed by us as far as anybody can say.
-        ended.ok().and_then(Result::ok).unwrap_or(Ended::Signal(Signal::KILL.as_raw()))
+        ended.ok().and_then(Result::ok).unwrap_or(ProgramExit::Signal(Signal::KILL.as_raw()))
     }
 
     /// Until the leader and its whole group have ended. A shell ends at once when asked to, while the agent that it runs
@@ -290,7 +287,7 @@ impl Running {
         }
     }
 
-    fn finish(mut self, ended: Ended, started: Instant) -> Output {
+    fn finish(mut self, ended: ProgramExit, started: Instant) -> Output {
         let (stdout, stderr) = self.pipes.take();
         Output { ended, stdout, stderr, elapsed: started.elapsed() }
     }
@@ -338,13 +335,13 @@ impl Pipes {
             stdin: Feed { pipe: input.map(ChildStdin::from_std).transpose()?, bytes, written: 0 },
             stdout: Drain::of(
                 stdout.map(ChildStdout::from_std).transpose()?,
-                Stream::Stdout,
+                OutputStream::Stdout,
                 cap,
                 watch,
             ),
             stderr: Drain::of(
                 stderr.map(ChildStderr::from_std).transpose()?,
-                Stream::Stderr,
+                OutputStream::Stderr,
                 cap,
                 watch,
             ),
@@ -392,12 +389,12 @@ impl Feed {
 struct Drain<P> {
     pipe: Option<P>,
     capture: Capture,
-    stream: Stream,
+    stream: OutputStream,
     watcher: Option<Arc<dyn Watcher>>,
 }
 
 impl<P: AsyncRead + Unpin> Drain<P> {
-    fn of(pipe: Option<P>, stream: Stream, cap: usize, watch: Option<&Watch>) -> Self {
+    fn of(pipe: Option<P>, stream: OutputStream, cap: usize, watch: Option<&Watch>) -> Self {
         let watcher = watch.map(|watch| Arc::clone(&watch.watcher));
         Self { pipe, capture: Capture::new(cap), stream, watcher }
     }

@@ -84,7 +84,7 @@ fn is_there(pid: i32) -> bool {
 #[tokio::test]
 async fn output_and_exit_code_come_back() {
     let output = run(sh("echo out; echo err >&2; exit 3", &dir())).await.unwrap();
-    assert_eq!(output.ended, Ended::Code(3));
+    assert_eq!(output.ended, ProgramExit::Code(3));
     assert_eq!(output.stdout.bytes_if_whole(), Some(&b"out\n"[..]));
     assert_eq!(output.stderr.bytes_if_whole(), Some(&b"err\n"[..]));
 }
@@ -92,7 +92,7 @@ async fn output_and_exit_code_come_back() {
 #[tokio::test]
 async fn a_signal_is_no_exit_code() {
     let output = run(sh("kill -9 $$", &dir())).await.unwrap();
-    assert_eq!(output.ended, Ended::Signal(9));
+    assert_eq!(output.ended, ProgramExit::Signal(9));
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn stdin_that_is_never_read_does_not_hang() {
 #[tokio::test]
 async fn a_program_may_close_its_pipes_long_before_it_ends() {
     let output = run(sh("echo told; exec >&- 2>&-; sleep 0.1; exit 3", &dir())).await.unwrap();
-    assert_eq!((output.ended, &*output.stdout.text_lossy()), (Ended::Code(3), "told\n"));
+    assert_eq!((output.ended, &*output.stdout.text_lossy()), (ProgramExit::Code(3), "told\n"));
 }
 
 #[tokio::test]
@@ -121,7 +121,10 @@ async fn stdin_that_is_closed_early_is_no_error() {
     let stdin = Stdin::Bytes(vec![b'x'; 10_000_000]);
     let script = "head -c 5; exec <&-; echo; echo done";
     let output = run(Command { stdin, ..sh(script, &dir) }).await.unwrap();
-    assert_eq!((output.ended, &*output.stdout.text_lossy()), (Ended::Code(0), "xxxxx\ndone\n"));
+    assert_eq!(
+        (output.ended, &*output.stdout.text_lossy()),
+        (ProgramExit::Code(0), "xxxxx\ndone\n")
+    );
 }
 
 #[tokio::test]
@@ -151,7 +154,7 @@ async fn output_over_the_cap_is_counted_and_does_not_block() {
     let dir = dir();
     let command = Command { output_cap: 1000, ..sh("head -c 50000000 /dev/zero; echo end", &dir) };
     let output = run(command).await.unwrap();
-    assert_eq!(output.ended, Ended::Code(0));
+    assert_eq!(output.ended, ProgramExit::Code(0));
     assert_eq!(output.stdout.dropped(), 50_000_004 - 1000);
     assert_eq!(output.stdout.tail(3), "end");
 }
@@ -162,7 +165,7 @@ async fn a_child_that_prints_for_ever_is_timed_out() {
     let time_limit = Some(A_MOMENT);
     let output = timed_out(run(Command { time_limit, ..sh("yes >&2", &dir) }).await);
     assert!(output.stderr.dropped() > 0);
-    assert_eq!(output.ended, Ended::Signal(15));
+    assert_eq!(output.ended, ProgramExit::Signal(15));
 }
 
 #[tokio::test]
@@ -170,7 +173,7 @@ async fn a_child_that_ignores_the_gentle_signal_is_killed() {
     let dir = dir();
     let script = "trap '' TERM; echo ready; while :; do sleep 1; done";
     let output = timed_out(run(Command { time_limit: Some(A_MOMENT), ..sh(script, &dir) }).await);
-    assert_eq!((output.ended, &*output.stdout.text_lossy()), (Ended::Signal(9), "ready\n"));
+    assert_eq!((output.ended, &*output.stdout.text_lossy()), (ProgramExit::Signal(9), "ready\n"));
 }
 
 #[tokio::test]
@@ -180,7 +183,7 @@ async fn the_gentle_signal_is_the_one_asked_for() {
         let script = format!("trap 'echo bye; exit 7' {name}; while :; do sleep 0.05; done");
         let command = Command { gentle, time_limit: Some(A_MOMENT), ..sh(script, &dir) };
         let output = timed_out(run(command).await);
-        assert_eq!((output.ended, &*output.stdout.text_lossy()), (Ended::Code(7), "bye\n"));
+        assert_eq!((output.ended, &*output.stdout.text_lossy()), (ProgramExit::Code(7), "bye\n"));
     }
 }
 
@@ -189,7 +192,7 @@ async fn without_gentleness_it_is_killed_at_once() {
     let dir = dir();
     let script = "trap 'echo bye; exit 7' TERM; while :; do sleep 0.05; done";
     let command = Command { gentle: Gentle::Kill, time_limit: Some(A_MOMENT), ..sh(script, &dir) };
-    assert_eq!(timed_out(run(command).await).ended, Ended::Signal(9));
+    assert_eq!(timed_out(run(command).await).ended, ProgramExit::Signal(9));
 }
 
 #[tokio::test]
@@ -275,7 +278,7 @@ async fn a_background_child_does_not_outlive_a_normal_end() {
         let dir = dir();
         let script = format!("{start} >/dev/null 2>&1 & echo $! >> pids; echo done");
         let output = run(sh(script, &dir)).await.unwrap();
-        assert_eq!((output.ended, &*output.stdout.text_lossy()), (Ended::Code(0), "done\n"));
+        assert_eq!((output.ended, &*output.stdout.text_lossy()), (ProgramExit::Code(0), "done\n"));
         check_gone(&pids(&dir));
     }
 }

@@ -1,7 +1,7 @@
 //! All that one call started, found and ended.
 
 #[cfg(target_os = "linux")]
-use super::procfs::{self, Environment, Process};
+use super::procfs::{self, Process, ProcessEnvironment};
 #[cfg(target_os = "linux")]
 use agentv_wire::env;
 use rustix::process::{Pid, Signal};
@@ -26,9 +26,9 @@ pub fn become_subreaper() -> io::Result<()> {
 /// One call at a time looks through the orphans. A message would not do: a zombie that another call takes away between two
 /// looks at it takes along the hint that its children have come to us. Held for microseconds, never over an await.
 #[derive(Debug, Default)]
-pub(super) struct Turn(Mutex<()>);
+pub(super) struct OrphanLock(Mutex<()>);
 
-impl Turn {
+impl OrphanLock {
     fn take(&self) -> MutexGuard<'_, ()> {
         // There is nothing behind the lock that a panic could have left half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -40,7 +40,7 @@ impl Turn {
 pub(super) struct Tree {
     /// The process that we started, which is also the number of its group.
     leader: Pid,
-    turn: Arc<Turn>,
+    turn: Arc<OrphanLock>,
     /// Its status was taken, so its pid may be somebody else's by now. That of its group is not while it has members.
     leader_is_reaped: bool,
     /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
@@ -65,7 +65,7 @@ impl Tree {
         not(target_os = "linux"),
         expect(unused_variables, reason = "only /proc shows marks")
     )]
-    pub(super) fn new(leader: Pid, call_id: &str, turn: Arc<Turn>) -> Self {
+    pub(super) fn new(leader: Pid, call_id: &str, turn: Arc<OrphanLock>) -> Self {
         Self {
             leader,
             turn,
@@ -216,7 +216,7 @@ impl Tree {
 
 /// Ends whatever carries this run's id, and orphans of ours that carry no id at all.
 #[cfg(target_os = "linux")]
-pub(super) fn end_run(run_id: &str, turn: &Turn) {
+pub(super) fn end_run(run_id: &str, turn: &OrphanLock) {
     let mark = mark(env::RUN_ID, run_id);
     for pause in pauses(KILL_LIMIT) {
         if run_round(&mark, turn) == Round::Gone {
@@ -233,7 +233,7 @@ pub(super) fn is_clean() -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn run_round(mark: &[u8], turn: &Turn) -> Round {
+fn run_round(mark: &[u8], turn: &OrphanLock) -> Round {
     let _turn = turn.take();
     let own = procfs::own_pid();
     let mut left = Round::Gone;
@@ -264,7 +264,7 @@ pub(super) fn is_clean() -> bool {
 
 /// Without `/proc` there is no finding them; each call ended its own group.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn end_run(_run_id: &str, _turn: &Turn) {}
+pub(super) fn end_run(_run_id: &str, _turn: &OrphanLock) {}
 
 #[cfg(target_os = "linux")]
 fn mark(name: &str, value: &str) -> Vec<u8> {
@@ -291,7 +291,7 @@ fn with_descendants(all: &[Process], mut is_root: impl FnMut(&Process) -> bool) 
 /// Whether it cannot be said yet to whom this child of ours belongs. If it is an orphan that has just ended, its own
 /// children come to us only now, and the look at hand may have missed them.
 #[cfg(target_os = "linux")]
-fn is_unclear(child: &Process, environment: &Environment) -> bool {
+fn is_unclear(child: &Process, environment: &ProcessEnvironment) -> bool {
     if child.is_zombie {
         return !may_be_leader(child) && child.reap();
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// One of a program's two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stream {
+pub enum OutputStream {
     Stdout,
     Stderr,
 }
@@ -14,7 +14,7 @@ pub enum Stream {
 /// Sees what a program prints as it comes.
 pub trait Watcher: fmt::Debug + Send + Sync {
     /// The next piece. Pieces end anywhere, even inside a character.
-    fn saw(&self, stream: Stream, bytes: &[u8]);
+    fn saw(&self, stream: OutputStream, bytes: &[u8]);
 
     /// Since when the program has done all that is wanted of it and printed nothing more. Agents stay when a tool of theirs
     /// still runs in the background.

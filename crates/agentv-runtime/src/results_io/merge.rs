@@ -1,16 +1,15 @@
 //! The results of several shards as one file.
 
 use super::{Reader, ResultsError};
+use crate::atomic_file::AtomicFile;
+use crate::hash::sha256_of_parts;
 use crate::writers::{ResultFile, WriterKind};
 use serde::Deserialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use thiserror::Error;
 
 /// How many conflicts are told.
@@ -54,9 +53,10 @@ type Input = (PathBuf, String);
 
 /// Joins files of results in the order given. `out` is written only if all is well, and then at once.
 pub fn merge(inputs: &[Input], out: &Path) -> Result<Merged, MergeError> {
-    // Through a link, so that the link stays one.
+    // The name that a link leads to says the format.
     let out = out.canonicalize().unwrap_or_else(|_| out.to_owned());
-    let (file, temporary) = beside(&out).map_err(MergeError::Unwritable)?;
+    let merged = AtomicFile::create_with_directory(&out).map_err(MergeError::Unwritable)?;
+    let file = merged.reopen().map_err(MergeError::Unwritable)?;
     let mut merging = Merging {
         results: ResultFile::new(WriterKind::of_path(&out), file),
         seen: HashMap::new(),
@@ -71,27 +71,9 @@ pub fn merge(inputs: &[Input], out: &Path) -> Result<Merged, MergeError> {
     if !merging.conflicts.is_empty() {
         return Err(MergeError::Conflicts(merging.conflicts, merging.more_conflicts));
     }
-    let written = merging.results.commit().and_then(|()| merging.results.sync());
-    written
-        .and_then(|()| temporary.persist(&out).map_err(|error| error.error))
-        .map_err(MergeError::Unwritable)?;
+    let written = merging.results.commit().and_then(|()| merged.commit_synced());
+    written.map_err(MergeError::Unwritable)?;
     Ok(merging.merged)
-}
-
-/// A file in the same directory, so that it can take the place of `out` in one step.
-fn beside(out: &Path) -> io::Result<(File, NamedTempFile)> {
-    let dir = out.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(dir)?;
-    if out.exists() && !out.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".agentv-merge-");
-    // As readable as any new file, and not as a secret one.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let temporary = builder.tempfile_in(dir)?;
-    Ok((temporary.reopen()?, temporary))
 }
 
 struct Merging {
@@ -186,11 +168,6 @@ fn extend(number: u64) -> [u8; 16] {
 
 /// Half of SHA-256: no two records meet by chance.
 fn hash<P: AsRef<[u8]>, const N: usize>(parts: [P; N]) -> [u8; 16] {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update((part.as_ref().len() as u64).to_le_bytes());
-        hasher.update(part.as_ref());
-    }
-    let digest = hasher.finalize();
+    let digest = sha256_of_parts(parts);
     std::array::from_fn(|index| digest[index])
 }

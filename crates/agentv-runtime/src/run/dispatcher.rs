@@ -275,10 +275,8 @@ fn every(period: Duration) -> Interval {
 }
 
 /// Ctrl-C, a polite request to end, or a terminal that is gone.
-#[cfg(unix)]
 struct Interrupts([Option<tokio::signal::unix::Signal>; 3]);
 
-#[cfg(unix)]
 impl Interrupts {
     fn listen() -> Self {
         use tokio::signal::unix::{SignalKind, signal};
@@ -301,20 +299,6 @@ impl Interrupts {
             () = one(terminate) => {}
             () = one(hangup) => {}
         }
-    }
-}
-
-#[cfg(not(unix))]
-struct Interrupts;
-
-#[cfg(not(unix))]
-impl Interrupts {
-    fn listen() -> Self {
-        Self
-    }
-
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
     }
 }
 

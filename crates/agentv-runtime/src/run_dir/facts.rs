@@ -1,35 +1,12 @@
 //! What `run.json` says of the world that a run was started in.
 
 use agentv_wire::GitHead;
-use sha2::{Digest as _, Sha256};
-use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What this machine is called.
-#[cfg(unix)]
 pub fn host() -> Option<String> {
     rustix::system::uname().nodename().to_str().ok().map(str::to_owned)
-}
-
-/// What this machine is called.
-#[cfg(not(unix))]
-pub fn host() -> Option<String> {
-    None
-}
-
-/// The hash of a file as `sha256sum` prints it.
-pub fn sha256(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let (mut hash, mut buffer) = (Sha256::new(), [0; 8 * 1024]);
-    loop {
-        let count = file.read(&mut buffer)?;
-        if count == 0 {
-            break;
-        }
-        hash.update(&buffer[..count]);
-    }
-    Ok(super::journal::hex(&hash.finalize()))
 }
 
 /// The commit and the branch that a working tree is at. Read from the files themselves: starting Git takes longer than many

@@ -1,5 +1,6 @@
 //! What the files of a run folder are called.
 
+use crate::atomic_file::write_atomically;
 use agentv_wire::{RunInfo, number};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,11 +23,6 @@ impl RunFiles {
 
     pub fn results(&self) -> PathBuf {
         self.dir.join(RESULTS)
-    }
-
-    /// Where the results are written anew, to take the place of the old ones when they are whole.
-    pub(super) fn results_draft(&self) -> PathBuf {
-        self.dir.join("results.jsonl.new")
     }
 
     pub fn journal(&self) -> PathBuf {
@@ -56,8 +52,6 @@ impl RunFiles {
 
     /// Writes `run.json` so that it is there whole, the old or the new one.
     pub(super) fn tell(&self, info: &RunInfo) -> io::Result<()> {
-        let draft = self.dir.join("run.json.new");
-        std::fs::write(&draft, number::to_string_pretty(info)? + "\n")?;
-        std::fs::rename(draft, self.info_path())
+        write_atomically(&self.info_path(), number::to_string_pretty(info)? + "\n")
     }
 }

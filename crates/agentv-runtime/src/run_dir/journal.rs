@@ -93,7 +93,7 @@ pub struct CaseRevision {
 
 impl CaseRevision {
     pub fn of(case: &EvalCase) -> Self {
-        Self { fingerprint: hex(&case.fingerprint.0), asked: asked(case).to_string() }
+        Self { fingerprint: hex::encode(case.fingerprint.0), asked: asked(case).to_string() }
     }
 }
 
@@ -268,18 +268,8 @@ impl LineHash {
 
 impl std::fmt::Display for LineHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&hex(&self.0.to_be_bytes()))
+        f.write_str(&hex::encode(self.0.to_be_bytes()))
     }
-}
-
-/// As `sha256sum` and `git` print hashes.
-pub fn hex(bytes: &[u8]) -> String {
-    let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
-    let mut text = vec![0; bytes.len() * 2];
-    for (pair, byte) in text.as_chunks_mut().0.iter_mut().zip(bytes) {
-        *pair = [digit(byte >> 4), digit(byte & 15)];
-    }
-    String::from_utf8(text).unwrap_or_default()
 }
 
 #[cfg(test)]

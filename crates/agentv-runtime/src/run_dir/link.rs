@@ -37,16 +37,10 @@ pub fn link(results: &Path, out: &Path) -> io::Result<Link> {
     Ok(Link::Made)
 }
 
-#[cfg(unix)]
 fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let id = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
     matches!((id(one), id(other)), (Ok(one), Ok(other)) if one == other)
-}
-
-#[cfg(not(unix))]
-fn is_same(_one: &Path, _other: &Path) -> bool {
-    false
 }
 
 #[cfg(test)]
@@ -67,7 +61,6 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3, "a draft is left");
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_of_the_users_stays_one() {
         let dir = tempfile::tempdir().unwrap();

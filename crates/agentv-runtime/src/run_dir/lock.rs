@@ -67,13 +67,7 @@ impl Lock {
     }
 }
 
-#[cfg(unix)]
 fn is_alive(pid: &str) -> bool {
     let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
     pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
-}
-
-#[cfg(not(unix))]
-fn is_alive(_pid: &str) -> bool {
-    true
 }

@@ -22,10 +22,10 @@ mod runs;
 mod trials;
 
 pub use asked::asked;
-pub use facts::{git_head, host, sha256};
+pub use facts::{git_head, host};
 pub use files::{RESULTS, RunFiles};
 pub use index::{Index, PastAnswer, RecordedWork};
-pub use journal::{CaseRevision, Journal, KeptAnswer, LineHash, hex};
+pub use journal::{CaseRevision, Journal, KeptAnswer, LineHash};
 pub use lines::LinePlace;
 pub use link::{Link, link};
 pub use past::{Claim, Fate, Past, Rewritten};

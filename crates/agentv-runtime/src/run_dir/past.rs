@@ -4,6 +4,7 @@ use super::RunFolder;
 use super::index::{Index, PastAnswer, RecordedWork};
 use super::journal::{CaseRevision, KeptAnswer};
 use super::lines::lines;
+use crate::atomic_file::AtomicFile;
 use agentv_core::event::Place;
 use agentv_core::{EvalCase, WorkId};
 use agentv_wire::{ResultRecord, RunSpend};
@@ -189,8 +190,8 @@ impl Past {
         let mut done = Rewritten { torn: self.torn, ..Rewritten::default() };
         let path = folder.files.results();
         let all_stay = self.records.iter().all(|record| matches!(record.fate, Fate::Kept(_)));
-        let draft = folder.files.results_draft();
-        let mut new = if all_stay { None } else { Some(BufWriter::new(File::create(&draft)?)) };
+        let mut new =
+            if all_stay { None } else { Some(BufWriter::new(AtomicFile::create(&path)?)) };
         let mut removed = None;
         let mut whole = 0;
         let mut records = self.records.iter();
@@ -216,8 +217,7 @@ impl Past {
             None if self.torn => File::options().write(true).open(&path)?.set_len(whole)?,
             None => {}
             Some(new) => {
-                new.into_inner().map_err(io::IntoInnerError::into_error)?.sync_data()?;
-                std::fs::rename(draft, path)?;
+                new.into_inner().map_err(io::IntoInnerError::into_error)?.commit_synced()?;
             }
         }
         Ok(done)

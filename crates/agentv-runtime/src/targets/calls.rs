@@ -6,8 +6,6 @@ use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
 use agentv_core::call::{QueueTime, WaitReason, Waiting};
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -168,8 +166,7 @@ fn milliseconds(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1000.0).round()
 }
 
-/// Anything from 0 to 1. Not a matter of security or statistics, so the seed of a hash map will do.
+/// Anything from 0 to 1. Without random numbers, the middle.
 fn jitter() -> f64 {
-    let random = RandomState::new().build_hasher().finish();
-    f64::from(u32::try_from(random >> 32).unwrap_or(0)) / f64::from(u32::MAX)
+    f64::from(getrandom::u32().unwrap_or(u32::MAX / 2)) / f64::from(u32::MAX)
 }

@@ -2,7 +2,7 @@
 
 use super::calls::QueueTimer;
 use super::limits::Estimate;
-use super::spending::{Amount, Bill, Overrun, Reservation, Spending};
+use super::spending::{Bill, CallSpend, Overrun, Reservation, Spending};
 use crate::providers::{Billing, Tells};
 use agentv_core::{
     BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
@@ -19,7 +19,7 @@ pub(super) struct Metered {
     max_output_tokens: Option<u64>,
     spending: Arc<Spending>,
     /// The largest call so far. A lock and not a message: it is held for a comparison.
-    largest: Mutex<Option<Amount>>,
+    largest: Mutex<Option<CallSpend>>,
 }
 
 impl Metered {
@@ -44,19 +44,19 @@ impl Metered {
     }
 
     /// What a call is thought to use: as much as the largest so far; before the first, by the length of the prompt.
-    fn estimate(&self, request: &Request) -> Amount {
+    fn estimate(&self, request: &Request) -> CallSpend {
         let largest = *self.largest.lock().unwrap_or_else(PoisonError::into_inner);
         largest.unwrap_or_else(|| {
             let tokens = Estimate::of(request, self.max_output_tokens);
             let cost_usd =
                 self.billing.price.map_or(0.0, |price| tokens.cost(price.input, price.output));
-            Amount { cost_usd, tokens: tokens.total() }
+            CallSpend { cost_usd, tokens: tokens.total() }
         })
     }
 
     fn learn(&self, bill: &Bill) {
         let Bill::Told { cost_usd, tokens } = bill else { return };
-        let used = Amount { cost_usd: cost_usd.unwrap_or(0.0), tokens: tokens.unwrap_or(0.0) };
+        let used = CallSpend { cost_usd: cost_usd.unwrap_or(0.0), tokens: tokens.unwrap_or(0.0) };
         let mut largest = self.largest.lock().unwrap_or_else(PoisonError::into_inner);
         *largest = Some(largest.map_or(used, |largest| largest.max(used)));
     }
@@ -68,7 +68,7 @@ impl Metered {
 
     async fn reserve<'a>(
         &'a self,
-        amount: Amount,
+        amount: CallSpend,
         cx: &CallContext,
     ) -> Result<Reservation<'a>, ProviderError> {
         let refuse = |overrun: Overrun| {
@@ -125,7 +125,7 @@ impl Layer for Metered {
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
-        let mut amount = Amount::default();
+        let mut amount = CallSpend::default();
         for request in requests {
             let one = self.estimate(request);
             amount.cost_usd += one.cost_usd;

@@ -65,12 +65,12 @@ impl fmt::Display for Overrun {
 
 /// What a call is thought to use, or did use.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Amount {
+pub(super) struct CallSpend {
     pub cost_usd: f64,
     pub tokens: f64,
 }
 
-impl Amount {
+impl CallSpend {
     pub(super) fn max(self, other: Self) -> Self {
         Self { cost_usd: self.cost_usd.max(other.cost_usd), tokens: self.tokens.max(other.tokens) }
     }
@@ -126,7 +126,7 @@ pub struct Spending {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: RunSpend,
-    reserved: Amount,
+    reserved: CallSpend,
     in_flight: usize,
     overrun: Option<Overrun>,
 }
@@ -179,7 +179,7 @@ impl Spending {
     /// passed by one call, and by one for each worker only where calls use more than was thought.
     pub(super) async fn reserve<'a>(
         &'a self,
-        amount: Amount,
+        amount: CallSpend,
         caller: (&'a TargetName, Role),
     ) -> Result<Reservation<'a>, Overrun> {
         loop {
@@ -200,7 +200,7 @@ impl Spending {
     }
 
     /// `None` while it is to wait.
-    fn admit(&self, amount: Amount) -> Option<Result<(), Overrun>> {
+    fn admit(&self, amount: CallSpend) -> Option<Result<(), Overrun>> {
         let mut ledger = self.lock();
         if let Some(overrun) = &ledger.overrun {
             return Some(Err(overrun.clone()));
@@ -246,9 +246,9 @@ impl Ledger {
 }
 
 /// Of targets and judges together.
-fn total(spend: &RunSpend) -> Amount {
+fn total(spend: &RunSpend) -> CallSpend {
     let RunSpend { targets, judges } = spend;
-    Amount {
+    CallSpend {
         cost_usd: targets.cost_usd + judges.cost_usd,
         tokens: whole(targets.tokens) + whole(judges.tokens),
     }
@@ -263,7 +263,7 @@ fn whole(tokens: u64) -> f64 {
 #[derive(Debug)]
 pub(super) struct Reservation<'a> {
     spending: &'a Spending,
-    amount: Amount,
+    amount: CallSpend,
     target: &'a TargetName,
     role: Role,
     is_open: bool,
@@ -351,7 +351,7 @@ mod tests {
     use std::sync::Arc;
 
     const USED: Bill = Bill::Told { cost_usd: Some(1.0), tokens: Some(100.0) };
-    const THOUGHT: Amount = Amount { cost_usd: 1.0, tokens: 100.0 };
+    const THOUGHT: CallSpend = CallSpend { cost_usd: 1.0, tokens: 100.0 };
 
     fn within(dollars: f64) -> Arc<Spending> {
         let budget = Budget { max_cost_usd: Some(dollars), max_tokens: None };

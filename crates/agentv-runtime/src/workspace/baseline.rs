@@ -1,7 +1,7 @@
 //! The workspace as the agent found it, in a Git directory of its own, and what is different now.
 
 use super::diff::{self, FILES_CAP};
-use super::git::{ATTRIBUTES, CONFIG, Git, Order, well};
+use super::git::{ATTRIBUTES, CONFIG, Git, GitCommand, well};
 use super::scratch::Scratch;
 use super::{WorkspaceError, blocking};
 use agentv_core::record::whole_lines;
@@ -41,7 +41,7 @@ impl Baseline {
     ) -> Result<Self, WorkspaceError> {
         let mut baseline = Self { dir, tree: String::new() };
         let init = ["init", "--quiet", "--template="];
-        git.ask(Order { work_tree: None, ..baseline.order(&init, workspace) }).await?;
+        git.ask(GitCommand { work_tree: None, ..baseline.order(&init, workspace) }).await?;
         let (git_dir, empty) = (baseline.git_dir(), baseline.empty());
         blocking(move || configure(&git_dir, &empty).map_err(WorkspaceError::Place)).await?;
         baseline.stage(git, workspace).await?;
@@ -69,7 +69,8 @@ impl Baseline {
         let patch =
             [&DIFF[..], &["--patch", "--src-prefix=a/", "--dst-prefix=b/", &self.tree]].concat();
         // Half of what is kept is the beginning.
-        let patch_order = Order { output_cap: 2 * DIFF_CAP + 2, ..self.order(&patch, workspace) };
+        let patch_order =
+            GitCommand { output_cap: 2 * DIFF_CAP + 2, ..self.order(&patch, workspace) };
         let patch = well(&patch, git.run(patch_order).await?)?.stdout;
         let start = patch.start(DIFF_CAP + 1);
         let diff = &start[..whole_lines(start, DIFF_CAP)];
@@ -101,7 +102,7 @@ impl Baseline {
                 break;
             }
             let info = ["update-index", "-z", "--index-info"];
-            git.ask(Order { stdin: known, ..self.order(&info, workspace) }).await?;
+            git.ask(GitCommand { stdin: known, ..self.order(&info, workspace) }).await?;
         }
         let add = ["add", "--all", "--ignore-errors"];
         let output = git.run(self.order(&add, workspace)).await?;
@@ -115,8 +116,8 @@ impl Baseline {
         well(&add, output).map(drop)
     }
 
-    fn order<'a>(&'a self, args: &'a [&'a str], work_tree: &'a Path) -> Order<'a> {
-        Order {
+    fn order<'a>(&'a self, args: &'a [&'a str], work_tree: &'a Path) -> GitCommand<'a> {
+        GitCommand {
             git_dir: self.dir.path(),
             work_tree: Some(work_tree),
             args,

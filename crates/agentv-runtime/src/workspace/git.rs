@@ -56,7 +56,7 @@ pub(super) struct Git<'a> {
 
 /// One command.
 #[derive(Debug)]
-pub(super) struct Order<'a> {
+pub(super) struct GitCommand<'a> {
     /// Where the baseline is.
     pub git_dir: &'a Path,
     /// What is compared with it.
@@ -68,8 +68,8 @@ pub(super) struct Order<'a> {
 
 impl Git<'_> {
     /// Runs a command to its end, whatever that is.
-    pub(super) async fn run(&self, order: Order<'_>) -> Result<Output, WorkspaceError> {
-        let Order { git_dir, work_tree, args, stdin, output_cap } = order;
+    pub(super) async fn run(&self, order: GitCommand<'_>) -> Result<Output, WorkspaceError> {
+        let GitCommand { git_dir, work_tree, args, stdin, output_cap } = order;
         let places = [("--git-dir=", Some(git_dir)), ("--work-tree=", work_tree)];
         let mut argv: Vec<OsString> = vec!["git".into()];
         for (flag, path) in places.into_iter().filter_map(|(flag, path)| Some((flag, path?))) {
@@ -101,7 +101,7 @@ impl Git<'_> {
     }
 
     /// Runs a command that must end well, and gives all that it printed.
-    pub(super) async fn ask(&self, order: Order<'_>) -> Result<Vec<u8>, WorkspaceError> {
+    pub(super) async fn ask(&self, order: GitCommand<'_>) -> Result<Vec<u8>, WorkspaceError> {
         let args = order.args;
         let output = well(args, self.run(order).await?)?;
         let whole = output.stdout.bytes_if_whole().map(<[u8]>::to_vec);

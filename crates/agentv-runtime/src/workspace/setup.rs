@@ -1,7 +1,7 @@
 //! Commands that make a workspace ready.
 
 use super::{Workshop, WorkspaceError};
-use crate::process::{Command, Ended, Gentle, RunError, Stdin};
+use crate::process::{Command, Gentle, ProgramExit, RunError, Stdin};
 use agentv_core::CallContext;
 use agentv_wire::env::EVAL_DIR;
 use std::path::Path;
@@ -48,8 +48,8 @@ pub(super) async fn run(
         return Ok(());
     }
     let how = match output.ended {
-        Ended::Code(code) => format!("ended with exit code {code}"),
-        Ended::Signal(signal) => format!("was killed by signal {signal}"),
+        ProgramExit::Code(code) => format!("ended with exit code {code}"),
+        ProgramExit::Signal(signal) => format!("was killed by signal {signal}"),
     };
     let said = [&output.stderr, &output.stdout].map(|stream| stream.tail(SAID_CHARS));
     Err(failed(match said.into_iter().find(|said| !said.is_empty()) {

@@ -4,6 +4,7 @@ use super::Refusal;
 use super::resume::Earlier;
 use crate::settings::{Environment, EvalSettings};
 use crate::terminal;
+use agentv_runtime::hash::sha256_of_file;
 use agentv_runtime::run::{Ended, Outcome, Outputs, Plan, Resumed, Tally, resume};
 use agentv_runtime::run_dir::{self, FolderError, Journal, Link, Past, RunFolder};
 use agentv_runtime::writers::{ResultFile, WriterKind};
@@ -46,10 +47,7 @@ impl Keeping {
 pub(super) fn run_id() -> String {
     let now = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
     // Enough to tell runs of the same millisecond apart.
-    let random = std::hash::BuildHasher::hash_one(
-        &std::collections::hash_map::RandomState::new(),
-        std::process::id(),
-    );
+    let random = getrandom::u32().unwrap_or_else(|_| std::process::id());
     format!("{now}-{:04x}", random & 0xffff)
 }
 
@@ -250,8 +248,8 @@ fn sha256(path: &Path, plan: &Plan) -> Option<String> {
     let mut suites = plan.pools.iter().flat_map(|pool| &pool.lanes).map(|lane| &lane.suite);
     let suite = suites.find(|suite| suite.suite.file == path);
     match suite.and_then(|suite| suite.cases.sha256()) {
-        Some(hash) => Some(run_dir::hex(&hash)),
-        None => run_dir::sha256(path).ok(),
+        Some(hash) => Some(hex::encode(hash)),
+        None => sha256_of_file(path).ok().map(hex::encode),
     }
 }
 

@@ -264,11 +264,9 @@ fn execute(
 ) -> io::Result<Outcome> {
     // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
     let _ = process::become_subreaper();
-    // Its threads start programs, so they are there before this one blocks anything.
     let runtime = super::runtime()?;
     let gates = settings.gates;
-    // Made only then, so that the thread of a display is not woken either.
-    let run = || Run {
+    let run = Run {
         settings: settings.run,
         workers: settings.choice.workers,
         limit: Limit::new(gates.max_errors, gates.fail_fast, spending),
@@ -279,7 +277,7 @@ fn execute(
         pools: plan.pools,
         processes,
     };
-    let outcome = process::undisturbed(|| runtime.block_on(agentv_runtime::run::run(run())));
+    let outcome = runtime.block_on(agentv_runtime::run::run(run));
     // Nothing is left to be done, and its threads end with the program: to take them down would only keep the user waiting.
     std::mem::forget(runtime);
     Ok(outcome)

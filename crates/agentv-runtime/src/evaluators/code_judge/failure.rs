@@ -1,6 +1,6 @@
 //! Why a script gave no verdict, and what its author can do about it.
 
-use crate::process::{Ended, Output, RunError};
+use crate::process::{Output, ProgramExit, RunError};
 use agentv_core::EvaluatorError;
 use agentv_wire::FailureKind;
 use std::io;
@@ -59,8 +59,8 @@ impl Failure {
     /// The script ended by itself, but not well.
     pub(super) fn exited(output: &Output) -> Self {
         let how = match output.ended {
-            Ended::Code(code) => format!("exited with code {code}"),
-            Ended::Signal(signal) => format!("was killed by signal {signal}"),
+            ProgramExit::Code(code) => format!("exited with code {code}"),
+            ProgramExit::Signal(signal) => format!("was killed by signal {signal}"),
         };
         Self::Exited { how, stderr: output.stderr.tail(SAID_CHARS) }
     }

@@ -6,11 +6,11 @@ use super::jsonl;
 use super::row_ids::{self, IdOrigin, IdRepairs};
 use super::source::SourceError;
 use crate::config::{Node, Notes};
+use crate::hash::ContentHasher;
 use crate::load::suite::case::{self, Purpose};
 use crate::load::suite::scope::CaseScope;
 use agentv_core::EvalCase;
 use foldhash::fast::FixedState;
-use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::hash::BuildHasher as _;
 use std::io::{self, BufReader};
@@ -69,13 +69,13 @@ pub(in crate::load) struct Seen {
     /// Quick, as nobody would make two files that share it while they are being read.
     hash: u64,
     /// What others know the file by. Only the first pass takes it.
-    sha256: Option<Sha256>,
+    sha256: Option<ContentHasher>,
 }
 
 impl Seen {
     /// Nothing yet, for a first pass.
     pub(in crate::load) fn first() -> Self {
-        Self { sha256: Some(Sha256::new()), ..Self::default() }
+        Self { sha256: Some(ContentHasher::default()), ..Self::default() }
     }
 
     pub(in crate::load) fn add(&mut self, bytes: &[u8]) {
@@ -88,7 +88,7 @@ impl Seen {
 
     /// The hash of the whole file, after a first pass.
     pub(in crate::load) fn sha256(&self) -> Option<[u8; 32]> {
-        self.sha256.clone().map(|hash| hash.finalize().into())
+        self.sha256.clone().map(ContentHasher::finish)
     }
 
     /// Whether there is more here than there was, which would never end if the run itself adds to the file.

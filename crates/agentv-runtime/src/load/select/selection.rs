@@ -3,10 +3,10 @@
 use super::glob::{BadGlob, Glob};
 use crate::config::{Kind, Node};
 use crate::evaluators::ChangedFiles;
+use crate::hash::ContentHasher;
 use crate::load::dataset::source::Pick;
 use crate::load::suite::case;
 use crate::load::{LoadedSuite, Ordinals};
-use sha2::{Digest as _, Sha256};
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -169,14 +169,12 @@ fn has_tag(node: &Node<'_>, wanted: &[String]) -> bool {
 
 /// A number that is the same on every machine and in every version.
 fn lot(parts: &[&[u8]]) -> u64 {
-    let mut hash = Sha256::new();
+    let mut hash = ContentHasher::default();
     for part in parts {
         hash.update(part);
     }
-    let digest: [u8; 32] = hash.finalize().into();
-    let mut first = [0; 8];
-    first.copy_from_slice(&digest[..8]);
-    u64::from_be_bytes(first)
+    let digest = hash.finish();
+    u64::from_be_bytes(std::array::from_fn(|index| digest[index]))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What a suite says for cases that do not say it themselves: `vars`, the texts that ask for them, and how they are put in.
 
 use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Owner, Span, same_key, suggestion};
+use crate::hash::ContentHasher;
 use agentv_core::prompt::fill;
 use agentv_wire::number;
-use sha2::{Digest as _, Sha256};
 use std::borrow::Cow;
 use std::cell::RefCell;
 
@@ -49,11 +49,11 @@ impl Defaults {
         let found = TEXTS.iter().filter_map(|keys| entry_of(root, keys));
         let texts: Map<'static> = found.map(|entry| entry.placed(nowhere)).collect();
         let digest = (!vars.is_empty() || !texts.is_empty()).then(|| {
-            let mut hash = Sha256::new();
+            let mut hash = ContentHasher::default();
             for part in [&vars, &texts] {
                 Node::new(Kind::Map(part.clone()), nowhere).digest(&mut hash);
             }
-            hash.finalize().into()
+            hash.finish()
         });
         Self { vars, texts, digest }
     }

@@ -2,8 +2,8 @@
 
 use super::guidelines::Guidelines;
 use crate::config::{FileSearch, Found};
+use crate::hash::sha256;
 use agentv_core::suite::Attachment;
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,7 +72,7 @@ impl Files {
         let text = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
         Ok(Known {
             is_guideline: self.guidelines.cover(&path),
-            digest: Sha256::digest(&bytes).into(),
+            digest: sha256(&bytes),
             attachment: Attachment { display, path, text: Arc::from(text) },
         })
     }

@@ -1,7 +1,7 @@
 //! What of a target's settings shapes its answers, as a hash.
 
 use crate::config::{Env, Kind, Map, Node, variable_reference};
-use sha2::{Digest, Sha256};
+use crate::hash::ContentHasher;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
@@ -30,13 +30,12 @@ pub(in crate::load) fn digest(rest: &Node<'_>, secrets: &BTreeSet<String>, env: 
         }
     }
     entries.sort_by(|one, other| one.0.cmp(&other.0));
-    let mut hasher = Sha256::new();
+    let mut hasher = ContentHasher::default();
     for (key, value) in entries {
-        hasher.update((key.len() as u64).to_le_bytes());
-        hasher.update(key.as_bytes());
+        hasher.update_part(key);
         value.digest(&mut hasher);
     }
-    hasher.finalize().into()
+    hasher.finish()
 }
 
 /// The value with its variables put in and its secrets taken out.

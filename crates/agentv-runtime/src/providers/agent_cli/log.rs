@@ -1,7 +1,7 @@
 //! The log of one call: every line that the agent printed, when it came.
 
 use super::LogFormat;
-use crate::process::Stream;
+use crate::process::OutputStream;
 use agentv_wire::number;
 use serde_json::Value;
 use std::fmt::Write as _;
@@ -73,11 +73,11 @@ impl StreamLog {
     }
 
     /// Each event of the line, or the line itself if it has none.
-    pub(super) fn line(&mut self, stream: Stream, line: &[u8], events: &[Value]) {
+    pub(super) fn line(&mut self, stream: OutputStream, line: &[u8], events: &[Value]) {
         let since = elapsed(self.started.elapsed());
         let name = match stream {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
+            OutputStream::Stdout => "stdout",
+            OutputStream::Stderr => "stderr",
         };
         let mut text = String::new();
         for event in events {
@@ -89,7 +89,7 @@ impl StreamLog {
             if line.is_empty() {
                 return;
             }
-            let mark = if stream == Stream::Stderr { "stderr: " } else { "" };
+            let mark = if stream == OutputStream::Stderr { "stderr: " } else { "" };
             let shown: String = line.chars().take(SHOWN_CHARS).collect();
             text = format!("[{since}] [{name}] {mark}{shown}\n");
         }

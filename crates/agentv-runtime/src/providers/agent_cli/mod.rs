@@ -20,7 +20,7 @@ pub use settings::{AgentSettings, CommonSettings, LogFormat};
 use super::{Billing, Deps, FromSettings, Need, Starter};
 use crate::config::Fields;
 use crate::process::{
-    Captured, Command, Ended, FindError, Gentle, Output, RunError, Stdin, Watch, find,
+    Captured, Command, FindError, Gentle, Output, ProgramExit, RunError, Stdin, Watch, find,
 };
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
@@ -327,8 +327,8 @@ fn conclude(
         _ if ended_well && output.stdout.is_empty() => "printed nothing".to_owned(),
         _ if ended_well && reading.is_cut => "ended without a result".to_owned(),
         _ if ended_well => "did not include an assistant message".to_owned(),
-        Ended::Code(code) => format!("exited with code {code}"),
-        Ended::Signal(signal) => format!("was killed by signal {signal}"),
+        ProgramExit::Code(code) => format!("exited with code {code}"),
+        ProgramExit::Signal(signal) => format!("was killed by signal {signal}"),
     };
     let (metadata, reported) = (reading.metadata.clone(), reading.reported);
     let why = reading.failure.take();
@@ -346,11 +346,11 @@ fn conclude(
 }
 
 /// A client that has printed its result is ended by signal.
-fn was_ended_by_us(ended: Ended) -> bool {
+fn was_ended_by_us(ended: ProgramExit) -> bool {
     match ended {
-        Ended::Signal(_) => true,
+        ProgramExit::Signal(_) => true,
         // Shells and Node say so of a signal.
-        Ended::Code(code) => code > 128,
+        ProgramExit::Code(code) => code > 128,
     }
 }
 
@@ -366,8 +366,8 @@ fn said(output: &Output) -> String {
 /// How it ended and what it printed last, for the record.
 fn with_output(error: ProviderError, output: &Output) -> ProviderError {
     let mut error = match output.ended {
-        Ended::Code(code) => error.with("exit_code", code),
-        Ended::Signal(signal) => error.with("signal", signal),
+        ProgramExit::Code(code) => error.with("exit_code", code),
+        ProgramExit::Signal(signal) => error.with("signal", signal),
     };
     for (name, stream) in [("stderr", &output.stderr), ("stdout", &output.stdout)] {
         if !stream.is_empty() {

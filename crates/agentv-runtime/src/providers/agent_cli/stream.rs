@@ -2,7 +2,7 @@
 
 use super::log::StreamLog;
 use super::reader::{Event, Reader, Reading, read_all};
-use crate::process::{Captured, Stream, Watcher};
+use crate::process::{Captured, OutputStream, Watcher};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -84,8 +84,8 @@ impl<R: Reader> Listener<R> {
     pub(super) fn finish(&self) -> Heard<R> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { stdout, stderr, hearing } = &mut *state;
-        stdout.finish(&mut |line| hearing.line(Stream::Stdout, line));
-        stderr.finish(&mut |line| hearing.line(Stream::Stderr, line));
+        stdout.finish(&mut |line| hearing.line(OutputStream::Stdout, line));
+        stderr.finish(&mut |line| hearing.line(OutputStream::Stderr, line));
         hearing.log = None;
         let reader = std::mem::take(&mut hearing.reader);
         Heard { was_done: reader.is_done(), reader, events: hearing.events }
@@ -93,10 +93,10 @@ impl<R: Reader> Listener<R> {
 }
 
 impl<R: Reader> Hearing<R> {
-    fn line(&mut self, stream: Stream, line: &[u8]) {
+    fn line(&mut self, stream: OutputStream, line: &[u8]) {
         let events = match stream {
-            Stream::Stdout => Event::parse(line).unwrap_or_default(),
-            Stream::Stderr => Vec::new(),
+            OutputStream::Stdout => Event::parse(line).unwrap_or_default(),
+            OutputStream::Stderr => Vec::new(),
         };
         for event in &events {
             self.reader.event(event);
@@ -109,12 +109,12 @@ impl<R: Reader> Hearing<R> {
 }
 
 impl<R: Reader> Watcher for Listener<R> {
-    fn saw(&self, stream: Stream, bytes: &[u8]) {
+    fn saw(&self, stream: OutputStream, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { stdout, stderr, hearing } = &mut *state;
         let lines = match stream {
-            Stream::Stdout => stdout,
-            Stream::Stderr => stderr,
+            OutputStream::Stdout => stdout,
+            OutputStream::Stderr => stderr,
         };
         lines.push(bytes, &mut |line| hearing.line(stream, line));
         hearing.last = Some(Instant::now());

@@ -1,7 +1,7 @@
 //! Bodies of Anthropic's messages API.
 
 use super::AnthropicSettings;
-use crate::http::Answer;
+use crate::http::HttpResponse;
 use crate::providers::chat::{Conversation, Reply, Speaker, Usage};
 use agentv_core::ProviderError;
 use agentv_wire::ToolCall;
@@ -110,7 +110,7 @@ struct Counted {
 }
 
 /// Reads the answer. Thoughts stay out of it.
-pub(super) fn read(answer: &Answer<'_>) -> Result<Reply, ProviderError> {
+pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
     let answered: Answered = answer.json()?;
     if answered.error.is_some() {
         return Err(answer.as_error(None));

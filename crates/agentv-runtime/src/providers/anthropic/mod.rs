@@ -14,7 +14,7 @@ mod tests;
 use super::chat::{ChatSettings, Conversation, Rates, Vendor, address, max_output_tokens};
 use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Count, Fields, Presence};
-use crate::http::{self, KeyHeader, Post, Url};
+use crate::http::{self, HttpPost, KeyHeader, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -137,7 +137,7 @@ impl Provider for Anthropic {
         let conversation = Conversation::of(request);
         let body = api::Body::new(&self.settings, self.max_tokens, &conversation);
         let key = &self.settings.api_key;
-        let post = Post {
+        let post = HttpPost {
             url: &self.url,
             key: Some(KeyHeader { name: "x-api-key", prefix: "", key }),
             headers: HEADERS,

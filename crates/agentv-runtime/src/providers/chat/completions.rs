@@ -1,7 +1,7 @@
 //! OpenAI's chat completions, which Azure and many other servers speak too.
 
 use super::{ChatSettings, Conversation, Rates, Reply, Speaker, Usage};
-use crate::http::{self, Answer, KeyHeader, Post, Url};
+use crate::http::{self, HttpPost, HttpResponse, KeyHeader, Url};
 use agentv_core::{CallContext, ProviderError, Request, Response};
 use agentv_wire::ToolCall;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl Server<'_> {
     ) -> Result<Response, ProviderError> {
         let conversation = Conversation::of(request);
         let body = Body::new(self, &conversation);
-        let post = Post { url: self.url, key: self.key, headers: &[], body: &body };
+        let post = HttpPost { url: self.url, key: self.key, headers: &[], body: &body };
         let answer = http::post(&post, &cx.cancel).await?;
         Ok(read(&answer)?.into_response(self.rates))
     }
@@ -136,7 +136,7 @@ struct CachedPart {
     cached_tokens: Option<u64>,
 }
 
-fn read(answer: &Answer<'_>) -> Result<Reply, ProviderError> {
+fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
     let completion: Completion = answer.json()?;
     let Some(choice) = completion.choices.into_iter().next() else {
         let code = completion.error.as_ref().and_then(|error| error.get("code")?.as_u64());

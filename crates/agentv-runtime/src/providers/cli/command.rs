@@ -1,7 +1,7 @@
 //! From template and request to a command, and from the command to its answer.
 
 use super::Cli;
-use crate::process::{Command, Ended, Gentle, Output, RunError, Stdin, quote};
+use crate::process::{Command, Gentle, Output, ProgramExit, RunError, Stdin, quote};
 use agentv_core::id::file_name;
 use agentv_core::prompt::placeholder::{Placeholder, Template};
 use agentv_core::provider::{ProviderErrorKind, Request};
@@ -255,15 +255,15 @@ pub(super) fn exit_error(output: &Output) -> ProviderError {
         .map(|stream| stream.tail(SAID_CHARS))
         .find(|said| !said.is_empty());
     let message = match (said, output.ended) {
-        (Some(said), Ended::Code(code)) => format!("{said} (exit code {code})"),
-        (None, Ended::Code(code)) => format!("CLI exited with code {code}"),
-        (Some(said), Ended::Signal(signal)) => format!("{said} (killed by signal {signal})"),
-        (None, Ended::Signal(signal)) => format!("CLI was killed by signal {signal}"),
+        (Some(said), ProgramExit::Code(code)) => format!("{said} (exit code {code})"),
+        (None, ProgramExit::Code(code)) => format!("CLI exited with code {code}"),
+        (Some(said), ProgramExit::Signal(signal)) => format!("{said} (killed by signal {signal})"),
+        (None, ProgramExit::Signal(signal)) => format!("CLI was killed by signal {signal}"),
     };
     let error = ProviderError::failed(message);
     match output.ended {
-        Ended::Code(code) => error.with("exit_code", code),
-        Ended::Signal(signal) => error.with("signal", signal),
+        ProgramExit::Code(code) => error.with("exit_code", code),
+        ProgramExit::Signal(signal) => error.with("signal", signal),
     }
 }
 

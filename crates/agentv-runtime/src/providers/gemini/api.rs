@@ -1,7 +1,7 @@
 //! Bodies of the Gemini API.
 
 use super::GeminiSettings;
-use crate::http::Answer;
+use crate::http::HttpResponse;
 use crate::providers::chat::{Conversation, Reply, Speaker, Usage};
 use agentv_core::ProviderError;
 use agentv_wire::ToolCall;
@@ -145,7 +145,7 @@ struct Counted {
 }
 
 /// Reads the answer. Thoughts stay out of it.
-pub(super) fn read(answer: &Answer<'_>) -> Result<Reply, ProviderError> {
+pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
     let answered: Answered = answer.json()?;
     let blocked = answered.prompt_feedback.and_then(|feedback| feedback.block_reason);
     if answered.candidates.is_empty() && blocked.is_none() {

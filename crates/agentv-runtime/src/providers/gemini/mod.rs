@@ -13,7 +13,7 @@ mod tests;
 use super::chat::{ChatSettings, Conversation, Rates, Vendor, address};
 use super::{Billing, CallPolicy, Deps, FromSettings, Need, Starter};
 use crate::config::{Fields, FromNode, Node, Numeric, Presence, Wrong};
-use crate::http::{self, KeyHeader, Post, Url};
+use crate::http::{self, HttpPost, KeyHeader, Url};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response, Secret};
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -136,7 +136,7 @@ impl Provider for Gemini {
         let conversation = Conversation::of(request);
         let body = api::Body::new(&self.settings, &conversation);
         let key = &self.settings.api_key;
-        let post = Post {
+        let post = HttpPost {
             url: &self.url,
             key: Some(KeyHeader { name: "x-goog-api-key", prefix: "", key }),
             headers: &[],

@@ -267,7 +267,6 @@ mod tests {
         assert!(workspace_file(&dir).is_file());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_link_that_an_agent_left_is_not_followed() {
         let root = tempfile::tempdir().unwrap();

@@ -17,7 +17,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use meter::Meter;
-use std::fmt::Write;
 use std::io;
 use std::net::Ipv4Addr;
 use tokio::net::{TcpListener, TcpStream};
@@ -102,10 +101,5 @@ impl<'a> TargetProxy<'a> {
 fn token() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes)?;
-    let mut token = String::with_capacity(64);
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(token, "{byte:02x}");
-    }
-    Ok(token)
+    Ok(hex::encode(bytes))
 }
