@@ -4,7 +4,7 @@ use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
     CompareArgs, CompareFormat, GradeArgs, MergeArgs, ReportArgs,
 };
-pub(crate) use crate::run_args::{CaseArgs, KeepArgs, OutputFormat, ResultsArgs, TermsArgs};
+pub(crate) use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
 use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
 use agentv_runtime::import::FORMATS;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -320,15 +320,9 @@ pub(crate) struct EvalArgs {
     /// Run only N of the cases, drawn by lot from their ids
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Which cases")]
     pub sample: Option<u64>,
-    /// Another seed draws another sample
-    #[arg(
-        long,
-        value_name = "S",
-        default_value_t = 0,
-        requires = "sample",
-        help_heading = "Which cases"
-    )]
-    pub seed: u64,
+    /// Another seed draws another sample [default: 0]
+    #[arg(long, value_name = "S", requires = "sample", help_heading = "Which cases")]
+    pub seed: Option<u64>,
     /// Run only one share of the cases, `2/8` being the second of eight; each case is in exactly one
     #[arg(long, value_name = "I/N", help_heading = "Which cases")]
     pub shard: Option<String>,
@@ -343,10 +337,10 @@ pub(crate) struct EvalArgs {
     /// When the run is over, also write a report: html, junit, markdown, csv or json. Repeat it for more
     #[arg(long, value_name = "FORMAT=PATH")]
     pub report: Vec<String>,
-    /// Take up a run again that ended early [default: the last run of these files, or the last of all]
+    /// Resume an unfinished run [default: the last run of these files, or the last of all]
     #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["no_run_folder", "dry_run"])]
     pub resume: Option<String>,
-    /// With --resume: also run cases again that ended in an error
+    /// With --resume: also run cases again that ended in an error, and grade ungraded ones again
     #[arg(long, requires = "resume")]
     pub retry_errors: bool,
     #[command(flatten)]
@@ -363,12 +357,12 @@ pub(crate) struct EvalArgs {
     /// See --dry-run-delay-min
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub dry_run_delay_max: u64,
-    /// Seconds that one attempt, or one judge program, may take; 0 means no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
-    pub agent_timeout: f64,
-    /// How often a case that timed out is asked again
-    #[arg(long, value_name = "N", default_value_t = 2)]
-    pub max_retries: u32,
+    /// Seconds that one attempt, or one judge program, may take; 0 means no limit [default: 120]
+    #[arg(long, value_name = "SECONDS")]
+    pub agent_timeout: Option<f64>,
+    /// How often a case that timed out is asked again [default: 2]
+    #[arg(long, value_name = "N")]
+    pub max_retries: Option<u32>,
     #[command(flatten)]
     pub terms: TermsArgs,
     /// Say more

@@ -1,5 +1,7 @@
 //! How numbers, durations, sizes and money are written for people: on the screen and in reports alike.
 
+pub(crate) use agentv_core::amount::{dollars as money, tokens as amount};
+use agentv_wire::OutcomeTotals;
 use std::time::Duration;
 
 /// With its sign; what rounds to zero is `+0`, never `-0`.
@@ -16,6 +18,23 @@ pub(crate) fn p_value(value: f64) -> String {
 
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
+}
+
+/// `0.650 (n=2)`: a mean score, with the number of graded cases where not all are.
+pub(crate) fn mean_score(totals: &OutcomeTotals) -> String {
+    let mean = totals.mean_score.map_or_else(|| "-".to_owned(), score);
+    if totals.graded == totals.recorded { mean } else { format!("{mean} (n={})", totals.graded) }
+}
+
+/// `50.0 % (15.0 % to 85.0 %)`: a pass rate with its 95 % interval.
+pub(crate) fn pass_rate_interval(totals: &OutcomeTotals) -> String {
+    let Some(rate) = totals.pass_rate.map(percent) else { return String::new() };
+    match totals.pass_interval {
+        Some(interval) => {
+            format!("{rate} ({} to {})", percent(interval.low), percent(interval.high))
+        }
+        None => rate,
+    }
 }
 
 /// `32 %`, for what moves: it is never 100 before the end.
@@ -66,31 +85,9 @@ pub(crate) fn duration(time: Duration) -> String {
     }
 }
 
-/// American dollars: cents from a dollar up, and below it as many digits as say something.
-pub(crate) fn money(dollars: f64) -> String {
-    if dollars == 0.0 || dollars.abs() >= 1.0 {
-        format!("${dollars:.2}")
-    } else if dollars.abs() >= 0.000_1 {
-        format!("${dollars:.4}")
-    } else {
-        format!("${dollars:.6}")
-    }
-}
-
 /// The same of milliseconds, as records have them. What is no time is none.
 pub(crate) fn millis(time: f64) -> String {
     duration(Duration::try_from_secs_f64(time / 1000.0).unwrap_or_default())
-}
-
-/// `950`, `12.3k`, `1.2M`: for tokens.
-#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
-pub(crate) fn amount(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..999_950 => format!("{:.1}k", number as f64 / 1e3),
-        999_950..999_950_000 => format!("{:.1}M", number as f64 / 1e6),
-        _ => format!("{:.1}G", number as f64 / 1e9),
-    }
 }
 
 /// The same of tokens, as records have them.

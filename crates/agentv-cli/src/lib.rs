@@ -14,7 +14,6 @@ mod terminal;
 use agentv_wire::Exit;
 use args::{Args, Command, GenerateCommand, JudgeCommand, ProvisionCommand};
 use clap::{CommandFactory as _, Parser};
-use commands::eval::Presentation;
 use deferred::Deferred;
 use settings::Environment;
 use std::ffi::OsString;
@@ -39,9 +38,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     };
     match args.command {
         Command::Demo(Deferred(args)) => commands::demo::run(&args, &environment),
-        Command::Eval(Deferred(args)) => {
-            commands::eval::run(*args, &words, &environment, &Presentation::default())
-        }
+        Command::Eval(Deferred(args)) => commands::eval::run(*args, &words, &environment),
         Command::Grade(Deferred(args)) => commands::grade::run(*args, &words, &environment),
         Command::Runs(command) => commands::runs::run(command, &environment),
         Command::Validate(Deferred(args)) => commands::validate::run(&args, &environment),

@@ -40,9 +40,9 @@ pub(crate) struct GradeArgs {
     pub results: ResultsArgs,
     #[command(flatten)]
     pub keep: KeepArgs,
-    /// Seconds that one judge may take; 0 means no limit
-    #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
-    pub agent_timeout: f64,
+    /// Seconds that one judge may take; 0 means no limit [default: 120]
+    #[arg(long, value_name = "SECONDS")]
+    pub agent_timeout: Option<f64>,
     #[command(flatten)]
     pub terms: TermsArgs,
     /// Say more

@@ -1,6 +1,7 @@
 //! The flags that `eval` and `grade` share as clap types; no logic. Their help is that of `eval`; `grade` says in its own
 //! words what means something else there.
 
+use agentv_wire::AllowedErrors;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -24,15 +25,24 @@ pub(crate) struct ResultsArgs {
     /// Where results go [default: .agentv/results/eval_<time>.jsonl]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// The format of the results
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = OutputFormat::Jsonl)]
-    pub output_format: OutputFormat,
+    /// The format of the results [default: jsonl]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub output_format: Option<OutputFormat>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     Jsonl,
     Yaml,
+}
+
+impl From<OutputFormat> for agentv_wire::OutputFormat {
+    fn from(format: OutputFormat) -> Self {
+        match format {
+            OutputFormat::Jsonl => Self::Jsonl,
+            OutputFormat::Yaml => Self::Yaml,
+        }
+    }
 }
 
 /// What is kept for later runs, and what is taken from earlier ones.
@@ -59,16 +69,16 @@ pub(crate) struct KeepArgs {
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct TermsArgs {
-    /// Exit 1 if the mean score of any target is below this
+    /// Exit 1 if the mean score of any target is below this; errors and ungraded cases count as 0
     #[arg(long, value_name = "SCORE")]
     pub threshold: Option<f64>,
-    /// Exit 1 if any case scores below this
+    /// Exit 1 if any case scores below this; errors and ungraded cases count as 0
     #[arg(long, value_name = "SCORE")]
     pub case_threshold: Option<f64>,
-    /// Start no more cases once N have ended in an error, and exit 3
+    /// Start no more cases once N are in error or ungraded, and exit 3
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_errors: Option<u32>,
-    /// Start no more cases once one did not pass, and exit 1 (3 if it ended in an error)
+    /// Start no more cases once one did not pass, and exit 1 (3 if it is in error or ungraded)
     #[arg(long)]
     pub fail_fast: bool,
     /// Start no more calls once they have cost so many US dollars, judges included, and exit 3
@@ -77,13 +87,40 @@ pub(crate) struct TermsArgs {
     /// Start no more calls once they have used N tokens, judges included, and exit 3
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
-    /// Do not exit 3 when records have errors
-    #[arg(long)]
-    pub allow_errors: bool,
+    /// Do not exit 3 when cases are in error or ungraded; with `=N` or `=N%`, up to that many of them
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "100%", value_parser = allowed_errors)]
+    pub allow_errors: Option<AllowedErrors>,
     /// Leave out cases and evaluators that cannot be used, instead of refusing to run
     #[arg(long)]
     pub skip_invalid: bool,
     /// Treat warnings in files as errors
     #[arg(long)]
     pub strict: bool,
+}
+
+/// Reads `3` or `5%`.
+fn allowed_errors(text: &str) -> Result<AllowedErrors, String> {
+    let invalid = || "give a number of cases, like 3, or a share of them, like 5%".to_owned();
+    match text.strip_suffix('%') {
+        None => text.parse().map(AllowedErrors::Cases).map_err(|_| invalid()),
+        Some(percent) => {
+            let percent: f64 = percent.trim_end().parse().map_err(|_| invalid())?;
+            let is_share = (0.0..=100.0).contains(&percent);
+            is_share.then_some(AllowedErrors::Percent(percent)).ok_or_else(invalid)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_or_a_share_is_allowed() {
+        assert_eq!(allowed_errors("2"), Ok(AllowedErrors::Cases(2)));
+        assert_eq!(allowed_errors("14.9%"), Ok(AllowedErrors::Percent(14.9)));
+        for text in ["", "-1", "x", "5 of", "101%", "%", "NaN%"] {
+            assert!(allowed_errors(text).is_err(), "{text}");
+        }
+    }
 }

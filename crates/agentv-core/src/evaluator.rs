@@ -1,7 +1,7 @@
 //! Who grades: the [`Evaluator`] trait, what it may look at and what it says.
 
 use crate::{CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, TargetName, Weight};
-use agentv_wire::{EvaluatorResult, FailureKind, Usage, VerdictWord, Vote};
+use agentv_wire::{EvaluatorResult, FailureKind, JudgeErrorPolicy, Usage, VerdictWord, Vote};
 use async_trait::async_trait;
 use serde_json::Value;
 use std::fmt;
@@ -132,25 +132,38 @@ pub enum Required {
     AtLeast(Score),
 }
 
-/// What a failed grading does to the score of its case.
+/// What a failed grading does to the score and the outcome of its case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// It counts as 0, as in 2.x.
+    /// Nothing is written: it counts as 0 in the score, as in 2.x, and the case is ungraded.
     #[default]
+    Unspecified,
+    /// It counts as 0, and the case is graded by that.
     Zero,
     /// It does not count.
     Exclude,
-    /// The case ends in an error.
+    /// The case is ungraded, and its record has an error.
     Fail,
 }
 
 impl OnError {
-    /// Each with its name in files.
+    /// Each that can be written, with its name in files.
     pub const ALL: [(Self, &'static str); 3] =
         [(Self::Zero, "zero"), (Self::Exclude, "exclude"), (Self::Fail, "fail")];
 
+    /// The policy of this name.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(_, known)| *known == name).map(|(policy, _)| *policy)
+    }
+
+    /// As records have it.
+    pub fn written(self) -> Option<JudgeErrorPolicy> {
+        match self {
+            Self::Unspecified => None,
+            Self::Zero => Some(JudgeErrorPolicy::Zero),
+            Self::Exclude => Some(JudgeErrorPolicy::Exclude),
+            Self::Fail => Some(JudgeErrorPolicy::Fail),
+        }
     }
 }
 

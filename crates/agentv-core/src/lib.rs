@@ -18,6 +18,7 @@ pub mod provider;
 pub mod retry;
 pub mod secret;
 
+pub mod amount;
 pub mod answered;
 pub mod candidate;
 pub mod metrics;
@@ -27,7 +28,9 @@ pub mod evaluator;
 pub mod score;
 
 pub mod event;
+pub mod outcome;
 pub mod record;
+pub mod totals;
 
 pub mod compare;
 pub mod stats;

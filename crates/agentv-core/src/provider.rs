@@ -22,6 +22,11 @@ pub trait Provider: fmt::Debug + Send + Sync {
         false
     }
 
+    /// Whether its answers are made up, so that a run of them says nothing of a real target.
+    fn is_simulated(&self) -> bool {
+        false
+    }
+
     /// Runs once before the first request, e.g. a health check.
     async fn prepare(&self, _cx: &CallContext) -> Result<(), ProviderError> {
         Ok(())

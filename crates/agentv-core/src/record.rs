@@ -1,6 +1,7 @@
 //! Verdicts → record. The only place where a failed grading becomes a zero and a failed call becomes a record.
 
 use crate::evaluator::{OnError, Required};
+use crate::outcome::outcome_of_result;
 use crate::provider::{ProviderInfo, RecordedAs};
 use crate::score::aggregate;
 use crate::{
@@ -8,8 +9,8 @@ use crate::{
     Verdict,
 };
 use agentv_wire::{
-    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, FileChanges, Object, ProviderRequest,
-    ResultRecord, Status, Usage, VerdictWord, Vote,
+    EvaluatorFailure, EvaluatorResult, ExecutionMetrics, FileChanges, Object, Outcome,
+    ProviderRequest, ResultRecord, Status, Usage, VerdictWord, Vote,
 };
 
 /// Who was asked what.
@@ -20,6 +21,8 @@ pub struct Asked<'a> {
     /// The target's name, as the record shows it.
     pub target: &'a str,
     pub trial: Trial,
+    /// Whether answers of this target are made up.
+    pub simulated: bool,
 }
 
 /// One evaluator of the case and what it found.
@@ -45,12 +48,14 @@ pub fn graded(
         (Score::clamped(result.score), weight)
     }));
     let (default_request, default_usage) = take_default_judge(case, &mut results);
+    // An error that the target reports outweighs whatever the graders made of its answer.
+    let outcome = candidate.error.as_ref().map(|_| Outcome::Error);
     let error = candidate.error.or(ungraded);
-    let passes =
-        score.reaches(case.suite.pass_score) && failed_required.is_empty() && error.is_none();
-    Box::new(ResultRecord {
+    let passes = score.reaches(case.suite.pass_score) && failed_required.is_empty();
+    let mut record = Box::new(ResultRecord {
         score: score.value(),
         status: if passes { Status::Pass } else { Status::Fail },
+        outcome,
         hits: results.iter().flat_map(|result| result.hits.iter().cloned()).collect(),
         misses: results.iter().flat_map(|result| result.misses.iter().cloned()).collect(),
         candidate_answer: candidate.answer,
@@ -68,7 +73,16 @@ pub fn graded(
         failed_required,
         error,
         ..blank(case, asked, None, now)
-    })
+    });
+    settle(&mut record);
+    record
+}
+
+/// Writes down what became of the case. `status` is `pass` exactly when that is `pass`.
+fn settle(record: &mut ResultRecord) {
+    let outcome = outcome_of_result(record);
+    record.outcome = Some(outcome);
+    record.status = if outcome == Outcome::Pass { Status::Pass } else { Status::Fail };
 }
 
 /// Spec: without a list of evaluators, what the default judge was asked stands in the record itself; so does what it cost.
@@ -110,6 +124,7 @@ pub fn failed(
         candidate_answer: format!("Error occurred: {message}"),
         provider_metadata: error.metadata.clone(),
         error: Some(message.clone()),
+        outcome: Some(Outcome::Error),
         ..blank(case, asked, Some(message), now)
     })
 }
@@ -146,15 +161,19 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
         timestamp: now,
         eval_id: case.id.as_str().to_owned(),
         dataset: case.suite.dataset.clone(),
+        suite: None,
         conversation_id: case.conversation_id.clone(),
         score: 0.0,
         status: Status::Fail,
+        outcome: None,
+        simulated: asked.simulated,
         hits: Vec::new(),
         misses: Vec::new(),
         candidate_answer: String::new(),
         target: asked.target.to_owned(),
         trial: asked.trial.index_if_repeated(),
         tags: case.tags.clone(),
+        metadata: Object::new(),
         reasoning: None,
         agent_provider_request,
         lm_provider_request,
@@ -207,7 +226,7 @@ fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
             Required::ToPass => case.suite.pass_score,
             Required::AtLeast(bar) => bar,
         };
-        // A grading that went wrong says nothing, so it does not meet a bar of 0 either.
+        // A failed grading says nothing of the answer, so it does not meet a bar of 0 either.
         !outcome.as_ref().is_ok_and(|verdict| verdict.score.reaches(bar))
     });
     unmet.map(|graded| graded.entry.name.to_string()).collect()
@@ -233,7 +252,12 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
                 votes: error.votes,
                 ..Verdict::of(Score::ZERO).because(error.message.clone())
             };
-            (verdict, Some(EvaluatorFailure { kind: error.kind, message: error.message }))
+            let failure = EvaluatorFailure {
+                kind: error.kind,
+                message: error.message,
+                on_judge_error: entry.on_error.written(),
+            };
+            (verdict, Some(failure))
         }
     };
     EvaluatorResult {

@@ -3,6 +3,7 @@
 use crate::{
     EvalId, EvaluatorEntry, Score, SuiteId, TargetName, Trial, Trials, WorkId, WorkspaceSpec,
 };
+use agentv_wire::Object;
 use serde_json::{Value, json};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,8 @@ pub struct EvalCase {
     /// A target that this case insists on.
     pub target: Option<TargetName>,
     pub tags: Vec<String>,
+    /// The case's `metadata` as written, which nothing here reads. The suite's is not merged into it.
+    pub metadata: Option<Arc<Object>>,
     /// What the case, or its suite, says of the directory that an agent works in.
     pub workspace: Option<Arc<WorkspaceSpec>>,
     pub fingerprint: Fingerprint,

@@ -27,4 +27,5 @@ pub mod import;
 pub mod results_io;
 pub mod run;
 pub mod run_dir;
+pub mod session;
 pub mod writers;

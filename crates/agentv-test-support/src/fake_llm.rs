@@ -21,7 +21,7 @@ pub struct FakeLlm {
 
 /// One request that it got.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct LlmCall {
     /// From 0, in the order in which they came.
     pub number: usize,
     /// When all of it was there.
@@ -56,12 +56,12 @@ enum Ending {
     Cut,
 }
 
-type Script = dyn Fn(&Asked) -> FakeReply + Send + Sync;
+type Script = dyn Fn(&LlmCall) -> FakeReply + Send + Sync;
 
 struct Shared {
     script: Box<Script>,
     /// A lock and not a message: the test reads it while requests come in.
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<LlmCall>>,
     stopped: AtomicBool,
 }
 
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Shared {
 impl FakeLlm {
     /// Answers each request as the function says; it is told the request's number and all that was in it.
     #[track_caller]
-    pub fn start(script: impl Fn(&Asked) -> FakeReply + Send + Sync + 'static) -> Self {
+    pub fn start(script: impl Fn(&LlmCall) -> FakeReply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Arc::new(Shared {
@@ -110,13 +110,13 @@ impl FakeLlm {
     }
 
     /// Everything that it was asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<LlmCall> {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The only request.
     #[track_caller]
-    pub fn only(&self) -> Asked {
+    pub fn only(&self) -> LlmCall {
         let mut asked = self.asked();
         assert!(asked.len() == 1, "expected one request, not {}", asked.len());
         asked.remove(0)
@@ -137,7 +137,7 @@ impl Drop for FakeLlm {
     }
 }
 
-impl Asked {
+impl LlmCall {
     /// A header's value, or nothing.
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", String::as_str)
@@ -160,7 +160,7 @@ impl FakeReply {
     }
 
     /// An answer in the shape of the API that the path belongs to.
-    pub fn text(asked: &Asked, text: &str) -> Self {
+    pub fn text(asked: &LlmCall, text: &str) -> Self {
         if asked.path.ends_with("/messages") {
             Self::anthropic(text)
         } else if asked.path.ends_with(":generateContent") {
@@ -292,7 +292,7 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// The next request, or nothing if the client is done.
-fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Asked>> {
+fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<LlmCall>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -315,7 +315,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> io::Result<Option<Asked>> {
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Asked { number: 0, at: Instant::now(), method, path, query, headers, body }))
+    Ok(Some(LlmCall { number: 0, at: Instant::now(), method, path, query, headers, body }))
 }
 
 /// Whether the connection may be used again.

@@ -31,7 +31,7 @@ pub use cases::{GRADER, cases};
 pub use context::TestContext;
 pub use fake_agent::{AgentCall, FakeAgent};
 pub use fake_code::FakeCode;
-pub use fake_llm::{Asked, FakeLlm, FakeReply};
+pub use fake_llm::{FakeLlm, FakeReply, LlmCall};
 #[cfg(target_os = "linux")]
 pub use invocation::is_alive;
 pub use invocation::{Invocation, Ran, Running, result_of};

@@ -10,8 +10,8 @@ pub enum Exit {
     Gate = 1,
     /// Wrong input or usage; nothing was called and no output file was touched.
     Usage = 2,
-    /// The run could not do all of its work: a record has `error`, there were too many of them, or results or a report
-    /// could not be written.
+    /// The run could not do all of its work: cases are in error or ungraded, there were too many of them, a budget is spent,
+    /// or results or a report could not be written.
     Incomplete = 3,
     /// Ctrl-C.
     Interrupted = 130,
@@ -29,7 +29,7 @@ impl Exit {
         (Self::Usage, "wrong input or usage; nothing was called and no output file was touched"),
         (
             Self::Incomplete,
-            "a record has `error` (unless `--allow-errors`), `--max-errors` or a budget stopped the run, or results or a report could not be written",
+            "cases are in error or ungraded (unless `--allow-errors`), `--max-errors` or a budget stopped the run, or results or a report could not be written",
         ),
         (Self::Interrupted, "interrupted"),
     ];

@@ -2,7 +2,7 @@
 //!
 //! | boundary | letter case | module |
 //! | --- | --- | --- |
-//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
+//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
 //! | what `eval --format json` prints | `snake_case` | [`progress`] |
 //! | what `report --json` writes | `snake_case` | [`mod@report`] |
@@ -23,10 +23,13 @@ pub mod id;
 pub mod message;
 pub mod metrics;
 pub mod number;
+pub mod outcome;
 pub mod progress;
+pub mod record_summary;
 pub mod report;
 pub mod result;
 pub mod run;
+pub mod spec;
 pub mod target_proxy;
 pub mod trace;
 pub mod work;
@@ -38,18 +41,21 @@ pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
+pub use outcome::{JudgeErrorPolicy, Outcome};
 pub use progress::ProgressEvent;
-pub use report::{
-    Report, ReportCase, ReportEvaluator, ReportGrade, ReportGroup, ReportSummary, ReportTotals,
-    Standing,
-};
+pub use record_summary::{EvaluatorSummary, MetricsSummary, RecordSummary, Skipped, TraceCounts};
+pub use report::{Report, ReportCase, ReportGrade, ReportSummary};
 pub use result::{
     EvaluatorFailure, EvaluatorResult, FailureKind, ProviderRequest, ResultRecord, Status, Usage,
     VerdictWord, Vote,
 };
 pub use run::{
-    CaseTrialTotals, Ending, FlakyCase, GitHead, PassOfK, RunChoice, RunFile, RunFileKind, RunInfo,
-    RunSpend, RunTarget, RunTargetTotals, RunTotals, Spent, TrialTotals,
+    CaseTrialTotals, Ending, EvaluatorTotals, FlakyCase, GitHead, OutcomeTotals, PassOfK, RunFile,
+    RunFileKind, RunInfo, RunSpend, RunTarget, RunTotals, Spent, TrialTotals,
+};
+pub use spec::{
+    AllowedErrors, AnswerOrigin, Budget, CaseSelection, DryRunDelay, OutputFormat, RunGates,
+    RunSpec,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 pub use work::WorkId;

@@ -1,9 +1,8 @@
 //! What `agentv eval --format json` prints: one event per line.
 
-use crate::{RunTotals, Status};
+use crate::{Outcome, RunTotals, Status};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
 /// One line of the output of `agentv eval --format json`. The first is `run`, the last is `summary`; a run that is refused
 /// prints none.
@@ -61,6 +60,7 @@ pub struct CaseEnds {
     pub total: usize,
     pub score: f64,
     pub status: Status,
+    pub outcome: Outcome,
     /// Why the case has no answer, or could not be graded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -72,8 +72,8 @@ pub struct CaseEnds {
     pub cost_usd: Option<f64>,
     /// Tokens of target and judges, prompts and answers.
     pub tokens: f64,
-    /// Gradings that went wrong.
-    pub judge_errors: usize,
+    /// Gradings that failed.
+    pub grading_errors: usize,
     /// What was missed: the first five, each cut after 400 bytes. Empty where the case passed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misses: Vec<String>,
@@ -106,38 +106,15 @@ pub struct RunSummary {
     /// How long the run took, without loading files.
     pub duration_ms: f64,
     pub totals: RunTotals,
-    /// What targets and judges cost, as far as it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    pub input_tokens: f64,
-    pub output_tokens: f64,
-    /// By name.
-    pub evaluators: BTreeMap<String, EvaluatorTotals>,
-    /// The worst 20 cases that were graded and did not pass, the worst first.
+    /// The worst 20 cases that failed, the worst first.
     pub failures: Vec<FailedCase>,
-    /// The first 20 gradings that went wrong.
-    pub judge_errors: Vec<FailedGrading>,
+    /// The first 20 gradings that failed.
+    pub grading_errors: Vec<FailedGrading>,
     /// Where the records are.
     pub out: String,
 }
 
-/// The numbers of one evaluator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub struct EvaluatorTotals {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub graded: usize,
-    /// Verdicts that are `pass`.
-    pub passed: usize,
-    /// Gradings that went wrong.
-    pub errors: usize,
-    pub mean_score: f64,
-    /// The lowest and the highest weight, since cases may differ.
-    pub weights: (f64, f64),
-}
-
-/// A case that did not pass, and why. Texts are cut.
+/// A case that failed, and why. Texts are cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct FailedCase {
@@ -151,7 +128,7 @@ pub struct FailedCase {
     pub answer: String,
 }
 
-/// A grading that went wrong.
+/// A grading that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct FailedGrading {

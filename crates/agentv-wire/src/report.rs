@@ -1,6 +1,6 @@
 //! What `agentv report --json` writes: a run in numbers, and each case in short. The records themselves are in the results.
 
-use crate::{FailureKind, RunInfo, TokenUsage};
+use crate::{FailureKind, Outcome, RunInfo, RunTotals, TokenUsage};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,16 +18,6 @@ pub struct Report {
     pub summary: ReportSummary,
 }
 
-/// What became of a case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Standing {
-    Pass,
-    Fail,
-    /// There was no answer, or it could not be graded.
-    Error,
-}
-
 /// One record in short.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -37,8 +27,8 @@ pub struct ReportCase {
     pub target: String,
     /// Where a case is asked several times: which of them, as in the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<u64>,
-    pub standing: Standing,
+    pub trial: Option<u32>,
+    pub outcome: Outcome,
     pub score: f64,
     /// Why it did not pass, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,10 +45,18 @@ pub struct ReportCase {
     pub tags: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
+    /// What target and judges cost together, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// The part of `cost_usd` that is for grading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grading_cost_usd: Option<f64>,
+    /// Tokens of target and judges together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
+    /// The part of `token_usage` that is for grading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grading_token_usage: Option<TokenUsage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<usize>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,7 +71,7 @@ pub struct ReportGrade {
     #[serde(rename = "type")]
     pub kind: String,
     pub score: f64,
-    /// Set when the grading itself went wrong.
+    /// Set when the evaluator could not grade.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<FailureKind>,
 }
@@ -82,70 +80,12 @@ pub struct ReportGrade {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct ReportSummary {
-    /// How many there were to be, where the run says so.
+    /// How many cases were planned, where the run says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned: Option<usize>,
     #[serde(flatten)]
-    pub all: ReportTotals,
-    /// How many scores are in each tenth from 0 to 1. A score of 1 is in the last.
-    pub histogram: [usize; 10],
-    /// Gradings that went wrong.
-    pub grading_errors: usize,
-    /// What the gradings cost, apart from the answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub grading_cost_usd: Option<f64>,
+    pub totals: RunTotals,
     /// From the start of the run to its end, where the run says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<f64>,
-    /// In the order in which they appear in the results.
-    pub targets: Vec<ReportGroup>,
-    pub evaluators: Vec<ReportEvaluator>,
-}
-
-/// Some records in numbers.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub struct ReportTotals {
-    pub records: usize,
-    pub passed: usize,
-    pub failed: usize,
-    pub errors: usize,
-    /// Records with an error count as 0. Absent without records.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean_score: Option<f64>,
-    /// The time of all answers together.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duration_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token_usage: Option<TokenUsage>,
-}
-
-/// The records of one target.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub struct ReportGroup {
-    pub name: String,
-    #[serde(flatten)]
-    pub totals: ReportTotals,
-}
-
-/// What one evaluator found in all records.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub struct ReportEvaluator {
-    pub name: String,
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// How many records it graded.
-    pub graded: usize,
-    /// Without gradings that went wrong. Absent if all did.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean_score: Option<f64>,
-    /// Gradings with the full score.
-    pub full: usize,
-    pub errors: usize,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
 }

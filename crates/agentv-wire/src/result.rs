@@ -1,6 +1,9 @@
 //! One line of a results file.
 
-use crate::{ChatMessage, ExecutionMetrics, FileChanges, Object, TokenUsage, TraceSummary};
+use crate::{
+    ChatMessage, ExecutionMetrics, FileChanges, JudgeErrorPolicy, Object, Outcome, SuiteId,
+    TokenUsage, TraceSummary,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,11 +16,20 @@ pub struct ResultRecord {
     pub timestamp: String,
     pub eval_id: String,
     pub dataset: String,
+    /// The eval file that the case is in, from the project root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation_id: Option<String>,
     /// Weighted mean of the evaluators, in `[0, 1]`; 0 when the case ended in an error.
     pub score: f64,
     pub status: Status,
+    /// What became of the case. Always written; records of versions before it have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Whether the answer was made up, by a mock target or a dry run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     pub hits: Vec<String>,
     pub misses: Vec<String>,
     pub candidate_answer: String,
@@ -27,6 +39,9 @@ pub struct ResultRecord {
     pub trial: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// The case's own `metadata`, untouched.
+    #[serde(default, skip_serializing_if = "Object::is_empty")]
+    pub metadata: Object,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
     /// What an agent was asked.
@@ -80,7 +95,7 @@ pub struct ProviderRequest {
     pub error: Option<String>,
 }
 
-/// `pass` from the suite's `pass_score` (1.0 unless set) up, and never with an unmet required evaluator or an error.
+/// `pass` exactly when the outcome is `pass`, else `fail`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -121,7 +136,7 @@ pub struct EvaluatorResult {
     /// What a code judge wants kept, untouched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Set when the grading itself went wrong, which is not the same as a bad answer.
+    /// Set when the evaluator could not grade, which is not the same as a bad answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<EvaluatorFailure>,
     /// What the grading cost, apart from the candidate's own cost.
@@ -151,15 +166,18 @@ pub struct Vote {
     pub error: Option<EvaluatorFailure>,
 }
 
-/// Why a grading went wrong.
+/// Why an evaluator could not grade.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct EvaluatorFailure {
     pub kind: FailureKind,
     pub message: String,
+    /// The policy for grading errors, where the suite or the evaluator has one. Without it the case is ungraded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_judge_error: Option<JudgeErrorPolicy>,
 }
 
-/// What kind of thing went wrong in a grading.
+/// The kind of a grading error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
@@ -179,4 +197,41 @@ pub struct Usage {
     pub token_usage: Option<TokenUsage>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+impl Usage {
+    /// Adds what another call used. What is not known adds nothing.
+    pub fn add(&mut self, more: &Self) {
+        if let Some(cost) = more.cost_usd {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+        if let Some(tokens) = more.token_usage {
+            let sum = self.token_usage.get_or_insert_default();
+            sum.input += tokens.input;
+            sum.output += tokens.output;
+            if let Some(cached) = tokens.cached {
+                sum.cached = Some(sum.cached.unwrap_or(0.0) + cached);
+            }
+        }
+    }
+
+    /// Tokens of prompts and answers together.
+    pub fn tokens(&self) -> f64 {
+        self.token_usage.map_or(0.0, |tokens| tokens.input + tokens.output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_adds_nothing() {
+        let tokens = TokenUsage { input: 3.0, output: 4.0, cached: None };
+        let mut used = Usage::default();
+        used.add(&Usage { cost_usd: None, token_usage: Some(tokens) });
+        assert_eq!(used.cost_usd, None);
+        used.add(&Usage { cost_usd: Some(0.5), token_usage: None });
+        assert_eq!((used.cost_usd, used.tokens()), (Some(0.5), 7.0));
+    }
 }

@@ -1,5 +1,7 @@
 //! `run.json`: what is known of one run, in its folder `.agentv/runs/<run id>/`. No key and no answer is in it.
 
+use crate::RunSpec;
+use crate::TokenUsage;
 use crate::comparison::MeanInterval;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,12 +11,18 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct RunInfo {
+    /// The format of the run folder; 1 where it is not named.
+    #[serde(default = "first_format")]
+    pub format: u32,
     /// The name of the folder. Later runs come later in the alphabet.
     pub run: String,
     /// The version of AgentV.
     pub version: String,
     /// The command line after the program's name. No flag takes a key, so there is none in it.
     pub command: Vec<String>,
+    /// The run as it was ordered. Absent in run folders of format 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<RunSpec>,
     pub working_dir: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
@@ -40,11 +48,15 @@ pub struct RunInfo {
     /// The eval files and targets files as they were when the run started.
     pub files: Vec<RunFile>,
     pub targets: Vec<RunTarget>,
-    pub choice: RunChoice,
     /// How many records there are to be.
     pub cases: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub totals: Option<RunTotals>,
+}
+
+/// Run folders did not name their format at first.
+fn first_format() -> u32 {
+    1
 }
 
 /// How a run ended.
@@ -99,47 +111,105 @@ pub struct RunTarget {
     pub model: Option<String>,
 }
 
-/// What was asked for on the command line. A run is taken up again only with the same.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub struct RunChoice {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub targets: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub eval_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub filter: Vec<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed_since: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sample: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
-    /// `i/n`
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<String>,
-}
-
-/// The numbers of a run.
+/// The numbers of a run. Every view of a run shows these: terminal, JSON events, `run.json`, `runs` and all reports.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct RunTotals {
-    pub recorded: usize,
-    pub passed: usize,
-    pub errors: usize,
-    /// Gradings that went wrong.
-    pub judge_errors: usize,
+    #[serde(flatten)]
+    pub all: OutcomeTotals,
+    /// Cases without a record: the run was interrupted or stopped before them. Absent where the number of planned cases is
+    /// not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mean_score: Option<f64>,
-    pub targets: BTreeMap<String, RunTargetTotals>,
-    /// Of each suite on each target, where cases are asked several times.
+    pub not_run: Option<usize>,
+    /// Gradings that failed, members of composites included.
+    #[serde(default)]
+    pub grading_errors: usize,
+    /// How many graded cases have a score in each tenth from 0 to 1. A score of 1 is in the last.
+    #[serde(default)]
+    pub histogram: [usize; 10],
+    /// Records whose answers were made up, by a mock target or a dry run.
+    #[serde(default, skip_serializing_if = "is_no_count")]
+    pub simulated: usize,
+    /// By name.
+    #[serde(default)]
+    pub targets: BTreeMap<String, OutcomeTotals>,
+    /// By name: those of the cases, not the members of composites. The first hundred that were met.
+    #[serde(default)]
+    pub evaluators: BTreeMap<String, EvaluatorTotals>,
+    /// Of each suite on each target, where cases have several trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<TrialTotals>,
-    /// What the calls of the run used, those of earlier sessions included. Absent where nobody was called.
+    /// What the calls of the run used, those of earlier sessions included. Absent where nothing was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spend: Option<RunSpend>,
+}
+
+/// Some records in numbers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct OutcomeTotals {
+    /// `passed` + `failed` + `ungraded` + `errors`.
+    pub recorded: usize,
+    pub passed: usize,
+    #[serde(default)]
+    pub failed: usize,
+    #[serde(default)]
+    pub ungraded: usize,
+    pub errors: usize,
+    /// `passed` + `failed`: what the mean score is over.
+    #[serde(default)]
+    pub graded: usize,
+    /// Of graded cases. Absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_score: Option<f64>,
+    /// `passed` over `recorded`. Absent without records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_rate: Option<f64>,
+    /// Of the pass rate, 95 %: Wilson's interval, clustered by case where there are trials.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_interval: Option<MeanInterval>,
+    /// The time of all answers together, and how many of them say how long they took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
+    #[serde(default)]
+    pub timed: usize,
+    /// What targets and judges cost together, as far as it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// The part of `cost_usd` that is for grading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grading_cost_usd: Option<f64>,
+    /// Tokens of targets and judges together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_usage: Option<TokenUsage>,
+    /// The part of `token_usage` that is for grading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grading_token_usage: Option<TokenUsage>,
+}
+
+/// The numbers of one evaluator.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct EvaluatorTotals {
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Gradings that succeeded: what the mean score is over.
+    pub graded: usize,
+    /// Verdicts that are `pass`.
+    pub passed: usize,
+    /// Gradings with the full score.
+    #[serde(default)]
+    pub full: usize,
+    /// Records that it could not grade. A composite could not if a member failed that has no policy for it.
+    pub errors: usize,
+    /// Absent if it graded nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_score: Option<f64>,
+    /// The lowest and the highest weight, since cases may differ.
+    pub weights: (f64, f64),
+    /// What its gradings cost, members of a composite included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 /// What the trials of one suite on one target came to.
@@ -154,9 +224,13 @@ pub struct TrialTotals {
     /// Records, which are trials.
     pub recorded: usize,
     pub passed: usize,
+    #[serde(default)]
+    pub ungraded: usize,
     pub errors: usize,
-    pub mean_score: f64,
-    /// 95 %, clustered by case: trials of one case are no new cases. Absent with fewer than two cases.
+    /// Of graded trials. Absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_score: Option<f64>,
+    /// 95 %, clustered by case: trials of one case are no new cases. Absent with fewer than two graded cases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<MeanInterval>,
     /// By `status`, each the mean over all cases with at least `k` trials. With many trials, for a few `k`.
@@ -197,10 +271,14 @@ pub struct CaseTrialTotals {
     pub eval_id: String,
     pub trials: u32,
     pub passed: u32,
+    #[serde(default)]
+    pub ungraded: u32,
     pub errors: u32,
-    pub mean_score: f64,
+    /// Of graded trials. Absent without any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_score: Option<f64>,
     /// Of the mean score, 95 %: Wilson's where all scores are 0 or 1, or all the same, else Student's. Absent with a single
-    /// trial.
+    /// graded trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<MeanInterval>,
     /// Of the share of trials that pass, 95 %.
@@ -262,12 +340,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The numbers of one target.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub struct RunTargetTotals {
-    pub recorded: usize,
-    pub passed: usize,
-    pub errors: usize,
-    pub mean_score: f64,
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_no_count(number: &usize) -> bool {
+    *number == 0
 }

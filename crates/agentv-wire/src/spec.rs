@@ -188,7 +188,6 @@ impl RunGates {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowedErrors {
-    All,
     Cases(usize),
     /// Of all cases that have a record.
     Percent(f64),

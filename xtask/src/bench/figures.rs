@@ -3,8 +3,8 @@
 use super::inputs::{
     CLAUDE, HUNDRED_THOUSAND, HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND,
 };
-use super::measure::{Sample, Subject, in_turns, in_turns_at_once};
-use super::report::{Row, mib, ms};
+use super::measure::{Measurement, Subject, in_turns, in_turns_at_once};
+use super::report::{FigureRow, mib, ms};
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -56,7 +56,7 @@ impl Bench {
 }
 
 /// One or a few figures that are measured together.
-type Figures = fn(&Bench) -> Result<Vec<Row>>;
+type Figures = fn(&Bench) -> Result<Vec<FigureRow>>;
 
 /// By the name that `--only` knows them by.
 const FIGURES: [(&str, Figures); 11] = [
@@ -74,9 +74,10 @@ const FIGURES: [(&str, Figures); 11] = [
 ];
 
 /// All figures, or those of this name.
-pub(super) fn measure(bench: &Bench, only: Option<&str>) -> Result<Vec<Row>> {
+pub(super) fn measure(bench: &Bench, only: Option<&str>) -> Result<Vec<FigureRow>> {
     let wanted = FIGURES.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
-    let rows: Vec<Vec<Row>> = wanted.map(|(_, figures)| figures(bench)).collect::<Result<_>>()?;
+    let rows: Vec<Vec<FigureRow>> =
+        wanted.map(|(_, figures)| figures(bench)).collect::<Result<_>>()?;
     if rows.is_empty() {
         let names: Vec<&str> = FIGURES.iter().map(|(name, _)| *name).collect();
         bail!("there is no such figure; there are {}", names.join(", "));
@@ -84,7 +85,7 @@ pub(super) fn measure(bench: &Bench, only: Option<&str>) -> Result<Vec<Row>> {
     Ok(rows.into_iter().flatten().collect())
 }
 
-fn start(bench: &Bench) -> Result<Row> {
+fn start(bench: &Bench) -> Result<FigureRow> {
     let empty = empty_program(bench.inputs.dir())?;
     let mut subjects =
         [bench.agentv(&["--version"]), Subject::new(&empty, &[], bench.inputs.dir())];
@@ -92,7 +93,7 @@ fn start(bench: &Bench) -> Result<Row> {
     in_turns(bench.rounds * 3, &mut subjects)?;
     let [version, empty] = subjects.map(|subject| subject.median());
     let ratio = ratio(version.wall, empty.wall);
-    Ok(Row {
+    Ok(FigureRow {
         figure: "`agentv --version`".to_owned(),
         value: ms(version.wall),
         limit: "3 × floor".to_owned(),
@@ -114,7 +115,7 @@ fn empty_program(dir: &Path) -> Result<PathBuf> {
     Ok(program)
 }
 
-fn validate(bench: &Bench) -> Result<Row> {
+fn validate(bench: &Bench) -> Result<FigureRow> {
     let file = format!("{THOUSAND}-cases.yaml");
     let mut subjects = [bench.agentv(&["validate", &file]), bench.floor(&["yaml-events", &file])];
     in_turns(bench.rounds, &mut subjects)?;
@@ -123,7 +124,7 @@ fn validate(bench: &Bench) -> Result<Row> {
     Ok(time("validate 1000 YAML cases", validate, Duration::from_millis(30), floor, events))
 }
 
-fn ten_thousand(bench: &Bench) -> Result<[Row; 4]> {
+fn ten_thousand(bench: &Bench) -> Result<[FigureRow; 4]> {
     let (lines, yaml) = (format!("{TEN_THOUSAND}.jsonl"), format!("{TEN_THOUSAND}-cases.yaml"));
     let mut subjects = [
         bench.eval(&lines, "default", "from-jsonl.jsonl"),
@@ -145,7 +146,7 @@ fn ten_thousand(bench: &Bench) -> Result<[Row; 4]> {
     ])
 }
 
-fn million(bench: &Bench) -> Result<[Row; 2]> {
+fn million(bench: &Bench) -> Result<[FigureRow; 2]> {
     let out = "from-million.jsonl";
     let mut subjects = [
         bench.eval(&format!("{TEN_THOUSAND}.jsonl"), "default", "from-jsonl.jsonl"),
@@ -155,10 +156,10 @@ fn million(bench: &Bench) -> Result<[Row; 2]> {
     bench.must_have_written(out, MILLION)?;
     fs::remove_file(bench.inputs.path(out))?;
     let [few, many] = subjects.map(|subject| subject.median());
-    let cost = |sample: Sample, cases: u32| sample.wall / cases;
+    let cost = |sample: Measurement, cases: u32| sample.wall / cases;
     let (few_cost, many_cost) = (cost(few, 10_000), cost(many, 1_000_000));
     let ratio = ratio(many_cost, few_cost);
-    let per_case = Row {
+    let per_case = FigureRow {
         figure: "1 000 000 mock cases from JSONL, per case".to_owned(),
         value: micros(many_cost),
         limit: "1.3 × floor".to_owned(),
@@ -170,7 +171,7 @@ fn million(bench: &Bench) -> Result<[Row; 2]> {
 }
 
 /// 100 000 cases, three times each, beside 10 000 that are asked once.
-fn trials(bench: &Bench) -> Result<Row> {
+fn trials(bench: &Bench) -> Result<FigureRow> {
     let out = "from-trials.jsonl";
     let mut subjects = [
         bench.eval(&format!("{TEN_THOUSAND}.jsonl"), "default", "from-jsonl.jsonl"),
@@ -184,7 +185,7 @@ fn trials(bench: &Bench) -> Result<Row> {
 }
 
 /// What it costs to keep a run so that it can be taken up again.
-fn run_folder(bench: &Bench) -> Result<Row> {
+fn run_folder(bench: &Bench) -> Result<FigureRow> {
     let file = format!("{TEN_THOUSAND}.jsonl");
     let mut subjects = [
         bench.eval(&file, "default", "kept.jsonl"),
@@ -199,7 +200,7 @@ fn run_folder(bench: &Bench) -> Result<Row> {
 }
 
 /// 200 children, as cases of a `cli` target and from a bare loop.
-fn children(bench: &Bench) -> Result<Row> {
+fn children(bench: &Bench) -> Result<FigureRow> {
     let count = SOME.to_string();
     let mut subjects = [
         bench.eval(&format!("{SOME}.jsonl"), "agent", "from-agent.jsonl"),
@@ -209,9 +210,9 @@ fn children(bench: &Bench) -> Result<Row> {
     in_turns(bench.rounds * 3, &mut subjects)?;
     bench.must_have_written("from-agent.jsonl", SOME)?;
     let [agent, spawn] = subjects.map(|subject| subject.median());
-    let per_second = |sample: Sample| 200.0 / sample.wall.as_secs_f64();
+    let per_second = |sample: Measurement| 200.0 / sample.wall.as_secs_f64();
     let ratio = per_second(agent) / per_second(spawn);
-    Ok(Row {
+    Ok(FigureRow {
         figure: "200 `cli` cases".to_owned(),
         value: format!("{:.0} per s", per_second(agent)),
         limit: "at least 0.9 × floor".to_owned(),
@@ -222,7 +223,7 @@ fn children(bench: &Bench) -> Result<Row> {
 }
 
 /// 200 questions to an agent program that answers at once, and as many of it from a bare loop.
-fn agents(bench: &Bench) -> Result<Row> {
+fn agents(bench: &Bench) -> Result<FigureRow> {
     let (count, program) = (SOME.to_string(), bench.inputs.path(CLAUDE));
     let mut subjects = [
         bench.eval(&format!("{SOME}.jsonl"), "claude", "from-claude.jsonl"),
@@ -236,7 +237,7 @@ fn agents(bench: &Bench) -> Result<Row> {
 }
 
 /// 200 code judges, and as many children from a bare loop.
-fn judges(bench: &Bench) -> Result<Row> {
+fn judges(bench: &Bench) -> Result<FigureRow> {
     let count = SOME.to_string();
     let mut subjects = [
         bench.eval("judged.jsonl", "default", "from-judges.jsonl"),
@@ -250,7 +251,7 @@ fn judges(bench: &Bench) -> Result<Row> {
 
 /// 500 calls of a model that takes 50 ms, 50 at a time: by the program and from bare threads. In the best of worlds that
 /// takes half a second.
-fn model_calls(bench: &Bench) -> Result<[Row; 2]> {
+fn model_calls(bench: &Bench) -> Result<[FigureRow; 2]> {
     let model = Model::start(bench)?;
     bench.inputs.write_model("model.yaml", &model.address)?;
     let (file, count) = (format!("{HUNDREDS}.jsonl"), HUNDREDS.to_string());
@@ -274,7 +275,7 @@ fn model_calls(bench: &Bench) -> Result<[Row; 2]> {
     );
     let (cpu, bare_cpu) = (calls.cpu / 500, bare.cpu / 500);
     let limit = Duration::from_micros(400);
-    let cpu = Row {
+    let cpu = FigureRow {
         figure: "the same, processor time per call".to_owned(),
         value: micros(cpu),
         limit: micros(limit),
@@ -310,11 +311,11 @@ impl Drop for Model {
     }
 }
 
-fn size(bench: &Bench) -> Result<Row> {
+fn size(bench: &Bench) -> Result<FigureRow> {
     let bytes = fs::metadata(&bench.agentv)?.len();
     // Tenths, in whole numbers: a file of this size does not need a fraction's precision.
     let tenths = bytes / 100_000;
-    Ok(Row {
+    Ok(FigureRow {
         figure: "size of the program".to_owned(),
         value: format!("{}.{} MB", tenths / 10, tenths % 10),
         limit: "15 MB".to_owned(),
@@ -324,8 +325,14 @@ fn size(bench: &Bench) -> Result<Row> {
     })
 }
 
-fn time(figure: &str, sample: Sample, limit: Duration, floor: String, bare: Sample) -> Row {
-    Row {
+fn time(
+    figure: &str,
+    sample: Measurement,
+    limit: Duration,
+    floor: String,
+    bare: Measurement,
+) -> FigureRow {
+    FigureRow {
         figure: figure.to_owned(),
         value: ms(sample.wall),
         limit: ms(limit),
@@ -336,9 +343,9 @@ fn time(figure: &str, sample: Sample, limit: Duration, floor: String, bare: Samp
 }
 
 /// What may cost a little more than its floor, which is `what`.
-fn near(figure: &str, sample: Sample, what: &str, bare: Sample) -> Row {
+fn near(figure: &str, sample: Measurement, what: &str, bare: Measurement) -> FigureRow {
     let ratio = ratio(sample.wall, bare.wall);
-    Row {
+    FigureRow {
         figure: figure.to_owned(),
         value: ms(sample.wall),
         limit: "at most 1.3 × floor".to_owned(),
@@ -348,8 +355,8 @@ fn near(figure: &str, sample: Sample, what: &str, bare: Sample) -> Row {
     }
 }
 
-fn memory(figure: &str, sample: Sample, limit_mib: u64, bare: Sample) -> Row {
-    Row {
+fn memory(figure: &str, sample: Measurement, limit_mib: u64, bare: Measurement) -> FigureRow {
+    FigureRow {
         figure: figure.to_owned(),
         value: mib(sample.peak),
         limit: mib(limit_mib * MIB),

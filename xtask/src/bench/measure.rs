@@ -10,7 +10,7 @@ use wait4::Wait4 as _;
 
 /// What one run cost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
+pub(super) struct Measurement {
     pub wall: Duration,
     /// Of all its threads, and of its children that it waited for.
     pub cpu: Duration,
@@ -29,7 +29,7 @@ pub(super) struct Subject {
     stderr: std::path::PathBuf,
     /// What it writes; removed before each run, as nobody's results file is there before the run.
     output: Option<std::path::PathBuf>,
-    samples: Vec<Sample>,
+    samples: Vec<Measurement>,
 }
 
 impl Subject {
@@ -57,7 +57,7 @@ impl Subject {
         self
     }
 
-    fn run(&mut self) -> Result<Sample> {
+    fn run(&mut self) -> Result<Measurement> {
         self.command.stderr(File::create(&self.stderr)?);
         if let Some(output) = &self.output {
             // The first run finds none.
@@ -77,12 +77,12 @@ impl Subject {
             bail!("{:?}: {}\n{said}", self.command, used.status);
         }
         let cpu = used.rusage.utime + used.rusage.stime;
-        Ok(Sample { wall, cpu, peak: used.rusage.maxrss })
+        Ok(Measurement { wall, cpu, peak: used.rusage.maxrss })
     }
 
     /// The middle one of all runs, by each figure on its own.
-    pub(super) fn median(&self) -> Sample {
-        Sample {
+    pub(super) fn median(&self) -> Measurement {
+        Measurement {
             wall: middle(self.samples.iter().map(|sample| sample.wall).collect()),
             cpu: middle(self.samples.iter().map(|sample| sample.cpu).collect()),
             peak: middle(self.samples.iter().map(|sample| sample.peak).collect()),

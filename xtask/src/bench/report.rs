@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// One figure.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct FigureRow {
     pub figure: String,
     pub value: String,
     pub limit: String,
@@ -28,7 +28,7 @@ pub(super) fn mib(bytes: u64) -> String {
     format!("{}.{} MiB", tenths / 10, tenths % 10)
 }
 
-pub(super) fn table(rows: &[Row]) -> String {
+pub(super) fn table(rows: &[FigureRow]) -> String {
     let mut table = "| figure | measured | limit | floor | of floor | |\n".to_owned();
     table += "| --- | ---: | ---: | ---: | ---: | --- |\n";
     for row in rows {
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_row_says_whether_the_limit_holds() {
-        let row = |holds| Row {
+        let row = |holds| FigureRow {
             figure: "f".to_owned(),
             value: ms(Duration::from_micros(2400)),
             limit: "3 × floor".to_owned(),

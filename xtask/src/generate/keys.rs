@@ -30,12 +30,13 @@ pub(super) struct TargetKeys {
 #[schemars(untagged, inline)]
 pub(super) enum TextOrWorkspace {
     Template(String),
-    Keys(Workspace),
+    Keys(WorkspaceKeys),
 }
 
 /// The directory that an agent works in.
 #[derive(JsonSchema)]
-pub(super) struct Workspace {
+#[schemars(rename = "Workspace")]
+pub(super) struct WorkspaceKeys {
     /// The directory that is copied, relative to the file that names it. May be `${{ VARIABLE }}` as a whole. Without it the
     /// workspace is empty.
     template: Option<String>,
@@ -43,7 +44,7 @@ pub(super) struct Workspace {
     /// command; or a text for the shell. What they change is not the agent's.
     setup: Option<Setup>,
     /// Which workspaces stay for people to look at; `on_failure` if absent.
-    keep: Option<Keep>,
+    keep: Option<KeepKey>,
 }
 
 #[derive(JsonSchema)]
@@ -56,7 +57,7 @@ pub(super) enum Setup {
 
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]
-pub(super) enum Keep {
+pub(super) enum KeepKey {
     OnFailure,
     Always,
     Never,
@@ -74,7 +75,7 @@ pub(super) struct EvaluatorKeys {
     weight: Option<f64>,
     /// Whether the case fails when this evaluator is not met, whatever the mean. `true`: it must reach `pass_score`. A
     /// number from 0 to 1: it must reach that score.
-    required: Option<Required>,
+    required: Option<RequiredKey>,
     /// What it does to the score of the case when the grading itself fails: `zero` if absent, or what `execution` says.
     on_judge_error: Option<OnJudgeError>,
 }
@@ -92,7 +93,7 @@ pub(super) enum OnJudgeError {
 
 #[derive(JsonSchema)]
 #[schemars(untagged, inline)]
-pub(super) enum Required {
+pub(super) enum RequiredKey {
     PassScore(bool),
     Score(#[schemars(range(min = 0, max = 1))] f64),
 }
@@ -139,7 +140,7 @@ pub(super) struct SuiteExecution {
     /// The target that is asked, unless `--target` names another.
     target: Option<String>,
     /// Evaluators of cases that have none of their own.
-    evaluators: Option<Vec<Evaluator>>,
+    evaluators: Option<Vec<EvaluatorReference>>,
     /// From which score on a case passes; 1 if absent.
     #[schemars(range(min = 0, max = 1))]
     pass_score: Option<f64>,
@@ -160,7 +161,7 @@ pub(super) struct SuiteExecution {
 /// One case.
 #[derive(JsonSchema)]
 pub(super) struct CaseKeys {
-    /// Its name, once per suite.
+    /// Its name, once per suite: a duplicate is an error.
     #[schemars(length(min = 1))]
     id: String,
     /// What a good answer does.
@@ -183,8 +184,8 @@ pub(super) struct CaseKeys {
     description: Option<String>,
     /// For people; AgentV does not look at it.
     note: Option<String>,
-    /// For people and other tools; AgentV does not look at it.
-    metadata: Option<Value>,
+    /// For people and other tools; AgentV keeps it with the case and does not read it.
+    metadata: Option<agentv_wire::Object>,
     /// Copied to the result.
     conversation_id: Option<String>,
     /// Copied to the result.
@@ -195,7 +196,7 @@ pub(super) struct CaseKeys {
     /// What is special about this case.
     execution: Option<CaseExecution>,
     /// Who grades. `execution.evaluators` wins over it.
-    evaluators: Option<Vec<Evaluator>>,
+    evaluators: Option<Vec<EvaluatorReference>>,
     /// The kind of evaluator, where there is no list.
     evaluator: Option<String>,
     /// What an LLM judge checks one by one: texts or mappings.
@@ -211,7 +212,7 @@ pub(super) struct CaseExecution {
     /// The target that is asked instead of the suite's.
     target: Option<String>,
     /// Who grades, instead of the suite's evaluators.
-    evaluators: Option<Vec<Evaluator>>,
+    evaluators: Option<Vec<EvaluatorReference>>,
     /// Another place of the case's `workspace`.
     workspace: Option<TextOrWorkspace>,
 }
@@ -221,9 +222,9 @@ pub(super) struct CaseExecution {
 #[schemars(title = "Message")]
 pub(super) struct MessageKeys {
     /// Who speaks.
-    role: Role,
+    role: RoleKey,
     /// Text, parts, or any structure.
-    content: Option<Content>,
+    content: Option<ContentKey>,
     /// The name of the speaker, if there are several.
     name: Option<String>,
     /// What an assistant did.
@@ -232,8 +233,8 @@ pub(super) struct MessageKeys {
 
 /// Who speaks.
 #[derive(JsonSchema)]
-#[schemars(rename_all = "snake_case")]
-pub(super) enum Role {
+#[schemars(rename = "Role", rename_all = "snake_case")]
+pub(super) enum RoleKey {
     System,
     User,
     Assistant,
@@ -241,8 +242,8 @@ pub(super) enum Role {
 }
 
 #[derive(JsonSchema)]
-#[schemars(untagged)]
-pub(super) enum Content {
+#[schemars(rename = "Content", untagged)]
+pub(super) enum ContentKey {
     Text(String),
     Parts(Vec<PartKeys>),
     Structure(agentv_wire::Object),
@@ -307,9 +308,9 @@ pub(super) enum JudgesEnv {
 }
 
 /// An evaluator's schema is put together from the registry, so here it is only a reference to that.
-pub(super) struct Evaluator;
+pub(super) struct EvaluatorReference;
 
-impl JsonSchema for Evaluator {
+impl JsonSchema for EvaluatorReference {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "Evaluator".into()
     }

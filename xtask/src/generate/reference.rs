@@ -2,7 +2,7 @@
 
 use super::Generated;
 use super::keys::{EvaluatorKeys, TargetKeys};
-use super::schemas::{Kind, evaluators, generator, providers};
+use super::schemas::{PlugInSchema, evaluators, generator, providers};
 use agentv_wire::{Exit, env};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -111,7 +111,7 @@ impl Page {
     }
 
     /// One section for each kind, with the shapes that its keys use.
-    fn kinds(&mut self, key: &str, kinds: &[Kind], definitions: &Map<String, Value>) {
+    fn kinds(&mut self, key: &str, kinds: &[PlugInSchema], definitions: &Map<String, Value>) {
         for kind in kinds {
             let [name, others @ ..] = kind.names else { continue };
             let schema = kind.schema.as_value();

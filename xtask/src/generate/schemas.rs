@@ -49,12 +49,12 @@ pub(super) fn generator() -> SchemaGenerator {
 }
 
 /// One kind of plug-in, as far as files care.
-pub(super) struct Kind {
+pub(super) struct PlugInSchema {
     pub names: &'static [&'static str],
     pub schema: Schema,
 }
 
-impl Kind {
+impl PlugInSchema {
     /// Its first sentence, without the line of the file that it begins with.
     fn meaning(&self) -> &str {
         let text = self.schema.get("description").and_then(Value::as_str).unwrap_or_default();
@@ -67,14 +67,14 @@ impl Kind {
     }
 }
 
-pub(super) fn providers(generator: &mut SchemaGenerator) -> Vec<Kind> {
+pub(super) fn providers(generator: &mut SchemaGenerator) -> Vec<PlugInSchema> {
     let kinds = PROVIDERS.iter();
-    kinds.map(|kind| Kind { names: kind.names, schema: kind.schema(generator) }).collect()
+    kinds.map(|kind| PlugInSchema { names: kind.names, schema: kind.schema(generator) }).collect()
 }
 
-pub(super) fn evaluators(generator: &mut SchemaGenerator) -> Vec<Kind> {
+pub(super) fn evaluators(generator: &mut SchemaGenerator) -> Vec<PlugInSchema> {
     let kinds = EVALUATORS.iter();
-    kinds.map(|kind| Kind { names: kind.names, schema: kind.schema(generator) }).collect()
+    kinds.map(|kind| PlugInSchema { names: kind.names, schema: kind.schema(generator) }).collect()
 }
 
 fn targets() -> Value {
@@ -143,7 +143,7 @@ fn any_required(keys: &[&str]) -> Value {
 }
 
 /// The common keys, and for each kind its own, where `key` names it.
-fn by_kind(common: Schema, key: &str, kinds: Vec<Kind>) -> Value {
+fn by_kind(common: Schema, key: &str, kinds: Vec<PlugInSchema>) -> Value {
     let mut common = common.to_value();
     let names: Vec<&str> = kinds.iter().flat_map(|kind| kind.names).copied().collect();
     if names.is_empty() {
@@ -158,7 +158,7 @@ fn by_kind(common: Schema, key: &str, kinds: Vec<Kind>) -> Value {
     common
 }
 
-fn only_for(key: &str, kind: Kind) -> Value {
+fn only_for(key: &str, kind: PlugInSchema) -> Value {
     let mut properties = Object::new();
     properties.insert(key.to_owned(), json!({ "enum": kind.names }));
     let title = format!("{key}: {}", kind.names[0]);
@@ -256,7 +256,7 @@ mod tests {
     fn a_kind_adds_its_keys_only_where_it_is_named() {
         let common = schemars::json_schema!({ "properties": { "type": { "type": "string" } } });
         let schema = schemars::json_schema!({ "properties": { "limit": { "type": "number" } } });
-        let merged = by_kind(common, "type", vec![Kind { names: &["latency"], schema }]);
+        let merged = by_kind(common, "type", vec![PlugInSchema { names: &["latency"], schema }]);
         assert_eq!(merged["properties"]["type"]["enum"], json!(["latency"]));
         assert_eq!(merged["allOf"][0]["if"]["properties"]["type"]["enum"], json!(["latency"]));
         assert_eq!(merged["allOf"][0]["then"]["properties"]["limit"]["type"], "number");

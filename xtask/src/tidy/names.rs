@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// How many names are repeated today. It only ever goes down.
-const REPEATED_NAMES_ALLOWED: usize = 55;
+const REPEATED_NAMES_ALLOWED: usize = 26;
 
 /// Names that may be repeated, and why. At most ten.
 const ALLOWED: &[(&str, &str)] = &[(

@@ -1,7 +1,7 @@
 // One case in depth.
 import { count, millis, moment, money, score, tokens } from "./formats.js";
-import { asText, badge, copy, copyButton, el, fold, meter, pretty, STANDINGS, textBlock } from "./dom.js";
-import { detail, groups, report } from "./data.js";
+import { asText, badge, copy, copyButton, el, fold, meter, OUTCOMES, pretty, textBlock } from "./dom.js";
+import { detail, groups, isGraded, report } from "./data.js";
 import { change, onChange, state } from "./state.js";
 import { activate, focusTable, positionOf, step } from "./table.js";
 import { fileChanges, stepsOf, timeline, toolTally } from "./timeline.js";
@@ -38,7 +38,7 @@ function close(place) {
 function open(place, group, before) {
   const trial =
     group.rows.find((row) => String(report.columns.trial[row]) === state.trial) ??
-    group.rows.find((row) => report.columns.standing[row] !== 0) ??
+    group.rows.find((row) => report.columns.outcome[row] !== 0) ??
     group.rows[0];
   const content = detail(trial);
   place.replaceChildren(head(group, trial, content), body(group, trial, content));
@@ -67,7 +67,7 @@ function head(group, row, { record, rerun, place }) {
     el(
       "div",
       { class: "case-bar" },
-      badge(report.columns.standing[row]),
+      badge(report.columns.outcome[row]),
       el("span", { class: "muted" }, at < 0 ? "" : `${at + 1} of ${of}`),
       el("span", { class: "space" }),
       button("Previous case (k)", "↑", () => step(-1), at <= 0),
@@ -90,7 +90,7 @@ function head(group, row, { record, rerun, place }) {
 }
 
 function trials(group, chosen) {
-  const { standing, trial, score: scores } = report.columns;
+  const { outcome, trial, score: scores } = report.columns;
   return el(
     "div",
     { class: "segments trials", role: "group", "aria-label": "Trials" },
@@ -103,9 +103,9 @@ function trials(group, chosen) {
           "aria-current": row === chosen ? "true" : undefined,
           onclick: () => change({ trial: String(trial[row]) }),
         },
-        el("i", { class: `dot ${STANDINGS[standing[row]].key}`, "aria-hidden": "true" }),
+        el("i", { class: `dot ${OUTCOMES[outcome[row]].key}`, "aria-hidden": "true" }),
         `Trial ${(trial[row] ?? at) + 1} `,
-        el("span", {}, score(scores[row])),
+        el("span", {}, isGraded(outcome[row]) ? score(scores[row]) : "–"),
       ),
     ),
   );
@@ -113,11 +113,11 @@ function trials(group, chosen) {
 
 function figures(record, row) {
   const metrics = record.execution_metrics ?? {};
-  const usage = metrics.token_usage;
-  const facts = [["Score", score(report.columns.score[row])]];
+  const { cost, outcome, score: scores, tokens: used } = report.columns;
+  const facts = [["Score", isGraded(outcome[row]) ? score(scores[row]) : "–"]];
   if (metrics.duration_ms !== undefined) facts.push(["Time", millis(metrics.duration_ms)]);
-  if (usage) facts.push(["Tokens", `${tokens(usage.input)} in, ${tokens(usage.output)} out`]);
-  if (metrics.cost_usd !== undefined) facts.push(["Cost", money(metrics.cost_usd)]);
+  if (used[row] !== null) facts.push(["Tokens", tokens(used[row])]);
+  if (cost[row] !== null) facts.push(["Cost", money(cost[row])]);
   if (record.timestamp) facts.push(["Graded", moment(record.timestamp)]);
   return el(
     "dl",

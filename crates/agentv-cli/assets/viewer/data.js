@@ -1,5 +1,5 @@
 // What the page is about: columns for the table, read at once, and each case in depth, read when it is opened.
-import { STANDINGS } from "./dom.js";
+import { OUTCOMES } from "./dom.js";
 
 export const report = JSON.parse(document.getElementById("report").textContent);
 
@@ -31,11 +31,12 @@ function makeGroups(columns, names) {
 
 function makeGroup(rows, place, columns, names) {
   const [first] = rows;
-  const standings = rows.map((row) => columns.standing[row]);
+  const outcomes = rows.map((row) => columns.outcome[row]);
+  const graded = rows.filter((row) => isGraded(columns.outcome[row]));
   const tags = columns.tags[first].map((tag) => names.tag[tag]);
   const target = names.target[columns.target[first]];
   const dataset = names.dataset[columns.dataset[first]];
-  const unlucky = rows.find((row) => columns.standing[row] !== 0) ?? first;
+  const unlucky = rows.find((row) => columns.outcome[row] !== 0) ?? first;
   const grades = new Map();
   for (const [evaluator, value] of rows.flatMap((row) => columns.grades[row])) {
     const name = names.evaluator[evaluator];
@@ -48,9 +49,9 @@ function makeGroup(rows, place, columns, names) {
     target,
     dataset,
     tags,
-    standing: together(standings),
-    passed: standings.filter((standing) => standing === 0).length,
-    score: mean(rows.map((row) => columns.score[row])),
+    outcome: together(outcomes),
+    passed: outcomes.filter((outcome) => outcome === 0).length,
+    score: mean(graded.map((row) => columns.score[row])),
     grades: new Map([...grades].map(([name, values]) => [name, mean(values.filter((value) => value !== null))])),
     why: columns.why[unlucky],
     duration: sum(rows.map((row) => columns.duration[row])),
@@ -60,10 +61,16 @@ function makeGroup(rows, place, columns, names) {
   };
 }
 
-// Trials that do not agree are flaky.
-function together(standings) {
-  if (standings.every((standing) => standing === standings[0])) return standings[0];
-  return standings.includes(0) ? STANDINGS.findIndex(({ key }) => key === "flaky") : 1;
+// Whether the score says something of the answer.
+export function isGraded(outcome) {
+  return outcome <= 1;
+}
+
+// Trials of which only some pass are flaky.
+function together(outcomes) {
+  if (outcomes.every((outcome) => outcome === outcomes[0])) return outcomes[0];
+  if (outcomes.includes(0)) return OUTCOMES.findIndex(({ key }) => key === "flaky");
+  return outcomes.includes(1) ? 1 : Math.max(...outcomes);
 }
 
 function mean(values) {

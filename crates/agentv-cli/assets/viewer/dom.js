@@ -22,20 +22,22 @@ function filled(element, attributes, children) {
   return element;
 }
 
-export const STANDINGS = [
+// By the numbers that the columns have; cases whose trials do not agree are flaky.
+export const OUTCOMES = [
   { key: "pass", word: "Passed", sign: "✓" },
   { key: "fail", word: "Failed", sign: "✕" },
+  { key: "ungraded", word: "Ungraded", sign: "?" },
   { key: "error", word: "Error", sign: "!" },
   { key: "flaky", word: "Flaky", sign: "~" },
 ];
 
-export function sign(standing) {
-  const { key, word, sign } = STANDINGS[standing];
+export function sign(outcome) {
+  const { key, word, sign } = OUTCOMES[outcome];
   return el("span", { class: `sign ${key}`, role: "img", "aria-label": word, title: word }, sign);
 }
 
-export function badge(standing) {
-  const { key, word, sign } = STANDINGS[standing];
+export function badge(outcome) {
+  const { key, word, sign } = OUTCOMES[outcome];
   return el("span", { class: `badge ${key}` }, `${sign} ${word}`);
 }
 

@@ -20,22 +20,17 @@ export function titleOf() {
 }
 
 function verdictCard(summary) {
-  const { records } = summary;
-  const [passed, failed, errors, flaky] = [0, 1, 2, 3].map(
-    (standing) => groups.filter((group) => group.standing === standing).length,
-  );
-  const isGood = records > 0 && passed === groups.length;
-  const words =
-    records === 0
-      ? "No results"
-      : isGood
-        ? "All passed"
-        : `${count(groups.length - passed, "case", "cases")} did not pass`;
-  const missing = (summary.planned ?? records) - records;
+  const { recorded, passed, failed, ungraded, errors } = summary;
+  const flaky = (summary.trials ?? []).reduce((sum, trials) => sum + trials.flaky, 0);
+  const isTrials = recorded > groups.length;
+  const isGood = recorded > 0 && passed === recorded;
+  const unlucky = count(recorded - passed, isTrials ? "trial" : "case", isTrials ? "trials" : "cases");
+  const words = recorded === 0 ? "No results" : isGood ? "All passed" : `${unlucky} did not pass`;
+  const missing = summary.not_run ?? 0;
   return el(
     "article",
     { class: "card verdict" },
-    ring(records === 0 ? 0 : summary.passed / records, isGood, records > groups.length ? "% of trials" : "% passed"),
+    ring(summary, isGood, isTrials ? "% of trials" : "% passed"),
     el(
       "div",
       { class: "verdict-words" },
@@ -44,8 +39,8 @@ function verdictCard(summary) {
         "div",
         { class: "split", "aria-hidden": "true" },
         share(passed, "pass"),
-        share(flaky, "flaky"),
         share(failed, "fail"),
+        share(ungraded, "ungraded"),
         share(errors, "error"),
       ),
       el(
@@ -53,19 +48,25 @@ function verdictCard(summary) {
         { class: "legend" },
         legend("pass", passed, "passed"),
         legend("fail", failed, "failed"),
+        legend("ungraded", ungraded, "ungraded"),
         legend("error", errors, errors === 1 ? "error" : "errors"),
-        flaky > 0 && legend("flaky", flaky, "flaky"),
+        flaky > 0 && legend("flaky", flaky, flaky === 1 ? "flaky case" : "flaky cases"),
         missing > 0 && el("li", { class: "muted" }, `${missing} not run`),
       ),
     ),
   );
 }
 
-function ring(share, isGood, unit) {
+function ring(summary, isGood, unit) {
+  const share = summary.pass_rate ?? 0;
+  const interval = summary.pass_interval;
+  const range = interval ? `, 95 % interval ${percent(interval.low)} to ${percent(interval.high)}` : "";
+  const label = `Pass rate ${percent(share)}${range}`;
   const around = 2 * Math.PI * 42;
   return svg(
     "svg",
-    { class: "ring", viewBox: "0 0 100 100", role: "img", "aria-label": `Pass rate ${percent(share)}` },
+    { class: "ring", viewBox: "0 0 100 100", role: "img", "aria-label": label },
+    svg("title", {}, label),
     svg("circle", { class: "track", cx: 50, cy: 50, r: 42 }),
     svg("circle", {
       class: isGood ? "arc pass" : "arc fail",
@@ -115,6 +116,7 @@ function scoreCard(summary) {
       "header",
       {},
       el("h2", {}, "Mean score"),
+      summary.graded < summary.recorded && el("small", {}, `of ${count(summary.graded, "graded case", "graded cases")}`),
       el("b", { class: "figure" }, summary.mean_score === undefined ? "–" : score(summary.mean_score)),
     ),
     histogram(summary.histogram),
@@ -171,8 +173,8 @@ function numbersCard(summary) {
   return el(
     "article",
     { class: "card numbers" },
-    (cost ?? grading) !== undefined &&
-      number("Cost", money(cost ?? 0), grading === undefined ? null : `grading ${money(grading)} more`),
+    cost !== undefined &&
+      number("Cost", money(cost), grading === undefined ? null : `${money(grading)} of it for grading`),
     usage &&
       number("Tokens", tokens(usage.input + usage.output), `${tokens(usage.input)} in, ${tokens(usage.output)} out`),
     time !== undefined &&
@@ -204,27 +206,28 @@ function number(title, value, remark, kind = "") {
 
 function targetsCard(summary) {
   const models = new Map((report.run?.targets ?? []).map((target) => [target.name, target.model ?? target.provider]));
-  const hasCost = summary.targets.some((target) => target.cost_usd !== undefined);
-  const rows = summary.targets.map((target) => [
-    choice("target", target.name, models.get(target.name)),
-    el("td", { class: "right" }, `${target.passed}/${target.records}`),
-    el("td", { class: "wide" }, meter(target.passed / target.records, "pass")),
-    el("td", { class: "right" }, score(target.mean_score)),
-    el(
-      "td",
-      { class: "right" },
-      target.errors === 0 ? el("span", { class: "muted" }, "0") : el("b", { class: "error" }, String(target.errors)),
-    ),
+  const targets = Object.entries(summary.targets);
+  const hasCost = targets.some(([, target]) => target.cost_usd !== undefined);
+  const hasUngraded = summary.ungraded > 0;
+  const rows = targets.map(([name, target]) => [
+    choice("target", name, models.get(name)),
+    el("td", { class: "right" }, `${target.passed}/${target.recorded}`),
+    el("td", { class: "wide" }, meter(target.pass_rate ?? 0, "pass")),
+    el("td", { class: "right" }, target.mean_score === undefined ? "–" : score(target.mean_score)),
+    hasUngraded && alarm(target.ungraded, "ungraded"),
+    alarm(target.errors, "error"),
     hasCost && el("td", { class: "right" }, target.cost_usd === undefined ? "–" : money(target.cost_usd)),
-    el("td", { class: "right" }, target.duration_ms === undefined ? "–" : millis(target.duration_ms / target.records)),
+    el("td", { class: "right" }, target.duration_ms === undefined ? "–" : millis(target.duration_ms / target.timed)),
   ]);
-  return card("Targets", ["Target", "Passed", "", "Mean", "Errors", hasCost && "Cost", "Avg. time"], rows);
+  const heads = ["Target", "Passed", "", "Mean", hasUngraded && "Ungraded", "Errors", hasCost && "Cost", "Avg. time"];
+  return card("Targets", heads, rows);
 }
 
 function evaluatorsCard(summary) {
-  if (summary.evaluators.length === 0) return null;
-  const rows = summary.evaluators.map((evaluator) => [
-    choice("evaluator", evaluator.name, evaluator.type),
+  const evaluators = Object.entries(summary.evaluators);
+  if (evaluators.length === 0) return null;
+  const rows = evaluators.map(([name, evaluator]) => [
+    choice("evaluator", name, evaluator.type),
     el("td", { class: "right" }, `${evaluator.full}/${evaluator.graded}`),
     el(
       "td",
@@ -235,15 +238,15 @@ function evaluatorsCard(summary) {
       ),
     ),
     el("td", { class: "right" }, evaluator.mean_score === undefined ? "–" : score(evaluator.mean_score)),
-    el(
-      "td",
-      { class: "right" },
-      evaluator.errors === 0
-        ? el("span", { class: "muted" }, "0")
-        : el("b", { class: "error" }, String(evaluator.errors)),
-    ),
+    alarm(evaluator.errors, "error"),
   ]);
   return card("Evaluators", ["Evaluator", "Full score", "", "Mean", "Errors"], rows);
+}
+
+// A number that had better be 0.
+function alarm(number, kind) {
+  const text = number === 0 ? el("span", { class: "muted" }, "0") : el("b", { class: kind }, String(number));
+  return el("td", { class: "right" }, text);
 }
 
 function choice(key, name, remark) {
@@ -309,6 +312,8 @@ function runCard() {
     fact("Ended", run.ended ? `${moment(run.ended)} (${run.ending ?? "complete"})` : "not ended");
   }
   fact("Results", el("code", {}, report.results), report.results);
+  const { simulated } = report.summary;
+  fact("Simulated", simulated > 0 && `${count(simulated, "answer", "answers")} of a mock target or a dry run`);
   fact("AgentV", report.version);
   return el("dl", { class: "facts" }, facts);
 }

@@ -7,7 +7,7 @@ const EMPTY = {
   tag: "",
   evaluator: "",
   bin: "",
-  sort: "standing",
+  sort: "outcome",
   dir: "down",
   case: "",
   trial: "",

@@ -1,21 +1,21 @@
 // All cases: search, filters, sorting. Only the rows in sight are elements, so ten thousand cost as much as thirty.
 import { count, millis, money, score, tokens } from "./formats.js";
-import { el, meter, sign, STANDINGS } from "./dom.js";
-import { groups, report } from "./data.js";
+import { el, meter, OUTCOMES, sign } from "./dom.js";
+import { groups, isGraded, report } from "./data.js";
 import { change, clearFilters, isFiltered, onChange, state } from "./state.js";
 
 const ROW = 46;
 const SPARE = 8;
-// Errors first, then failures, flaky cases, and what is well.
-const URGENCY = [3, 1, 0, 2];
+// Errors first, then ungraded cases, failures, flaky cases, and what passed.
+const URGENCY = [4, 2, 1, 0, 3];
 
 const COLUMNS = [
   {
-    key: "standing",
+    key: "outcome",
     width: "34px",
     title: "",
-    name: "Standing",
-    value: (group) => URGENCY[group.standing],
+    name: "Outcome",
+    value: (group) => URGENCY[group.outcome],
     isUp: true,
   },
   { key: "id", width: "minmax(0, 1fr)", title: "Case", value: (group) => group.id, isUp: true },
@@ -106,7 +106,7 @@ function toolbar() {
 }
 
 function statuses() {
-  const numbers = STANDINGS.map((_, standing) => groups.filter((group) => group.standing === standing).length);
+  const numbers = OUTCOMES.map((_, outcome) => groups.filter((group) => group.outcome === outcome).length);
   const option = (key, word, number) => {
     const button = el(
       "button",
@@ -122,9 +122,9 @@ function statuses() {
     "div",
     { class: "segments", role: "group", "aria-label": "Status" },
     option("", "All", groups.length),
-    STANDINGS.map(
-      ({ key, word }, standing) =>
-        numbers[standing] > 0 && option(key, key === "error" ? "Errors" : word, numbers[standing]),
+    OUTCOMES.map(
+      ({ key, word }, outcome) =>
+        numbers[outcome] > 0 && option(key, key === "error" ? "Errors" : word, numbers[outcome]),
     ),
   );
 }
@@ -162,7 +162,7 @@ function headCell(column) {
 function refresh() {
   if (view.search.value !== state.q) view.search.value = state.q;
   for (const key of ["target", "tag", "evaluator"]) if (view.controls[key]) view.controls[key].value = state[key];
-  for (const key of ["", ...STANDINGS.map((standing) => standing.key)])
+  for (const key of ["", ...OUTCOMES.map((outcome) => outcome.key)])
     view.controls[`status-${key}`]?.setAttribute("aria-pressed", String(state.status === key));
   for (const [key, { cell, isUp }] of view.heads) {
     const isAscending = (state.dir === "down") === Boolean(isUp);
@@ -196,13 +196,18 @@ function ordered() {
 }
 
 function isWanted(group, words) {
-  if (state.status !== "" && STANDINGS[group.standing].key !== state.status) return false;
+  if (state.status !== "" && OUTCOMES[group.outcome].key !== state.status) return false;
   if (state.target !== "" && group.target !== state.target) return false;
   if (state.tag !== "" && !group.tags.includes(state.tag)) return false;
   if (state.evaluator !== "" && !group.grades.has(state.evaluator)) return false;
-  if (state.bin !== "" && !group.rows.some((row) => binOf(report.columns.score[row]) === Number(state.bin)))
-    return false;
+  if (state.bin !== "" && !group.rows.some(isInBin)) return false;
   return words.every((word) => group.words.includes(word));
+}
+
+// The histogram is of graded cases.
+function isInBin(row) {
+  const { outcome, score: scores } = report.columns;
+  return isGraded(outcome[row]) && binOf(scores[row]) === Number(state.bin);
 }
 
 // The same tenths as in the report's numbers.
@@ -260,7 +265,7 @@ function draw() {
 
 function makeRow(group, at) {
   const value = shownScore(group);
-  const { key } = STANDINGS[group.standing];
+  const { key } = OUTCOMES[group.outcome];
   const cell = (name, ...children) => el("div", { role: "gridcell", class: `cell ${name}` }, ...children);
   const row = el(
     "div",
@@ -272,7 +277,7 @@ function makeRow(group, at) {
       "data-at": at,
       onclick: () => openAt(at),
     },
-    cell("standing", sign(group.standing)),
+    cell("outcome", sign(group.outcome)),
     cell(
       "id",
       el(

@@ -1,14 +1,13 @@
 //! `agentv demo`: a small suite against a scripted agent, to see what AgentV does with no key and no network.
 
-use super::eval::{self, Presentation};
-use crate::args::{Args, Command, DemoArgs};
-use crate::deferred::Deferred;
-use crate::settings::Environment;
+use super::eval::{Presentation, conduct};
+use crate::args::{DemoArgs, ReportFormat};
+use crate::report::{FORMATS, Wanted};
+use crate::settings::{Environment, RunOrder, Showing};
 use crate::terminal::{self, Step};
 use agentv_runtime::load::repo_root;
-use agentv_wire::Exit;
-use clap::Parser as _;
-use std::ffi::OsString;
+use agentv_runtime::session::Order;
+use agentv_wire::{Exit, RunSpec};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
@@ -27,21 +26,34 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Exit {
         terminal::complain(&message, Some(&help));
         return Exit::Usage;
     }
-    let words = words(&dir);
-    let Ok(Args { command: Command::Eval(Deferred(eval)), .. }) = Args::try_parse_from(&words)
-    else {
-        return terminal::fail("the demo's own command line cannot be read", None);
-    };
     let there = Environment {
         repo_root: repo_root(&dir),
-        // What the demo leaves behind is in its folder, and goes with it.
         project_root: dir.clone(),
-        working_dir: dir,
+        working_dir: dir.clone(),
         env: environment.env.clone(),
         shown_from: environment.working_dir.clone(),
     };
     let next = next(&args.dir);
-    eval::run(*eval, &words, &there, &Presentation { next: Some(next) })
+    conduct(Ok(order(&dir, &there)), &there, &Presentation { next: Some(next) })
+}
+
+/// The run of the demo, as one would order it in its folder.
+fn order(dir: &Path, there: &Environment) -> RunOrder {
+    let report = free_name(dir);
+    let spec = RunSpec {
+        suites: FILES[..2].iter().map(|(name, _)| dir.join(name)).collect(),
+        reports: vec![format!("html={}", dir.join(&report).display())],
+        ..RunSpec::default()
+    };
+    let command = ["eval", FILES[0].0, FILES[1].0, "--report", &format!("html={report}")];
+    let html = FORMATS.iter().filter(|kind| kind.name == "html");
+    let reports = html.map(|kind| Wanted::new(kind, Path::new(&report), dir)).collect();
+    RunOrder {
+        order: Order { spec, command: command.map(str::to_owned).to_vec(), resume: None },
+        found: None,
+        showing: Showing::of(ReportFormat::Text, false, there),
+        reports,
+    }
 }
 
 /// Writes what is missing. What is there stays as it is: somebody may have changed it.
@@ -71,13 +83,6 @@ fn furnish(dir: &Path, shown: &Path) -> Result<(), (String, String)> {
 
 fn is_empty(dir: &Path) -> bool {
     fs::read_dir(dir).is_ok_and(|mut entries| entries.next().is_none())
-}
-
-/// The command line of the run, as one would type it in the folder.
-fn words(dir: &Path) -> Vec<OsString> {
-    let report = format!("html={}", free_name(dir));
-    let words = ["agentv", "eval", FILES[0].0, FILES[1].0, "--report", &report];
-    words.map(OsString::from).to_vec()
 }
 
 /// The report of an earlier demo stays.

@@ -3,7 +3,9 @@
 use crate::args::ImportArgs;
 use crate::settings::Environment;
 use crate::terminal::{self, Screen};
-use agentv_runtime::import::{self, Dataset, DatasetError, FORMATS, Format, Out, Written};
+use agentv_runtime::import::{
+    self, Dataset, DatasetError, FORMATS, Out, SessionFormat, WrittenDataset,
+};
 use agentv_wire::Exit;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -49,8 +51,8 @@ fn import(
     args: &ImportArgs,
     out: &Out,
     here: &Path,
-) -> Result<Option<Written>, DatasetError> {
-    let format = args.format.as_deref().and_then(Format::find);
+) -> Result<Option<WrittenDataset>, DatasetError> {
+    let format = args.format.as_deref().and_then(SessionFormat::find);
     let mut dataset = Dataset::create(out.clone(), args.force)?;
     for file in files {
         let say = |what: &str| terminal::warn(&format!("{}: {what}", shown(file, here)));
@@ -76,7 +78,7 @@ fn import(
     dataset.finish().map(Some)
 }
 
-fn report(written: &Written, out: &Out, here: &Path) {
+fn report(written: &WrittenDataset, out: &Out, here: &Path) {
     let mut screen = Screen::new();
     let dataset = shown(&written.dataset, here);
     screen.line(format!("Imported {} case(s): {dataset}", written.cases));

@@ -38,9 +38,10 @@ pub(crate) fn run(args: &ReportArgs, environment: &Environment) -> Exit {
 
 /// The run in one line.
 fn show(summary: &ReportSummary) {
-    let mean = summary.all.mean_score.map(|mean| format!(", mean score {}", format::score(mean)));
+    let all = &summary.totals.all;
+    let mean = all.mean_score.map(|_| format!(", mean score {}", format::mean_score(all)));
     let mut screen = Screen::new();
-    screen.line(format!("{}{}", report::verdict(&summary.all), mean.unwrap_or_default()));
+    screen.line(format!("{}{}", report::verdict(all), mean.unwrap_or_default()));
 }
 
 /// Whoever reads data from stdout wants nothing else there.

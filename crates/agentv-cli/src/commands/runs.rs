@@ -4,7 +4,7 @@ use crate::args::{RunsCommand, RunsRmArgs, TableFormat};
 use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_run, table};
 use agentv_runtime::run_dir::{FolderError, Runs, State};
-use agentv_wire::{Exit, RunInfo, number};
+use agentv_wire::{Exit, RunInfo, RunTotals, number};
 use serde_json::{Value, json};
 
 pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Exit {
@@ -42,17 +42,14 @@ fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
         Ok(info) => info,
         Err(error) => return refuse(&error),
     };
-    let trials = runs.trials(&found.run);
-    let is_told = found.totals.is_some();
-    let mut found = known(found, runs);
-    if let Some(totals) = found.0.totals.as_mut().filter(|_| !is_told) {
-        totals.trials = trials.totals();
-    }
+    let state = runs.state(&found);
+    let (numbers, cases) = runs.totals(&found).unzip();
+    let found = (with_totals(found, || numbers), state);
     let mut screen = Screen::new();
     match format {
         TableFormat::Json => {
             let mut value = as_json(&found);
-            let cases = trials.case_totals();
+            let cases = cases.unwrap_or_default();
             if !cases.is_empty() {
                 value["case_trials"] = json!(cases);
             }
@@ -84,12 +81,26 @@ fn remove(args: &RunsRmArgs, runs: &Runs) -> Exit {
     exit
 }
 
-fn known(mut info: RunInfo, runs: &Runs) -> (RunInfo, State) {
+fn known(info: RunInfo, runs: &Runs) -> (RunInfo, State) {
     let state = runs.state(&info);
-    if info.totals.is_none() {
-        info.totals = runs.totals(&info.run);
+    let known = info.clone();
+    (with_totals(info, || runs.totals(&known).map(|(totals, _)| totals)), state)
+}
+
+/// Counts the records of a run that has no totals: it is under way or was killed. The totals of an older version lack some
+/// outcomes, so they are counted anew, too.
+fn with_totals(mut info: RunInfo, recorded: impl FnOnce() -> Option<RunTotals>) -> RunInfo {
+    let is_whole = |totals: &RunTotals| {
+        let all = &totals.all;
+        all.passed + all.failed + all.ungraded + all.errors == all.recorded
+    };
+    if !info.totals.as_ref().is_some_and(is_whole)
+        && let Some(mut recorded) = recorded()
+    {
+        recorded.spend = info.totals.and_then(|totals| totals.spend);
+        info.totals = Some(recorded);
     }
-    (info, state)
+    info
 }
 
 fn as_json((info, state): &(RunInfo, State)) -> Value {

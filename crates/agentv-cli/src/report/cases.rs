@@ -1,9 +1,9 @@
 //! What the eval files say of the cases that records are of.
 
-use super::record::Record;
 use super::source::Knowledge;
 use agentv_core::{EvalCase, EvalId, SuiteId};
 use agentv_runtime::load::{Loader, case_lines};
+use agentv_wire::RecordSummary;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ impl CaseBook {
     }
 
     /// Where a case stands. `suite` is what the record or the journal says.
-    pub(super) fn place(&self, record: &Record, suite: Option<&SuiteId>) -> Option<Place> {
+    pub(super) fn place(&self, record: &RecordSummary, suite: Option<&SuiteId>) -> Option<Place> {
         let id = EvalId::from(record.eval_id.as_str());
         let Some(cases) = self.suite(&id, suite) else {
             // The file was edited since the run: its name is still right.
@@ -81,7 +81,11 @@ impl CaseBook {
         Some(Place { file: cases.path.clone(), line: line.copied() })
     }
 
-    pub(super) fn expected(&self, record: &Record, suite: Option<&SuiteId>) -> Option<&Expected> {
+    pub(super) fn expected(
+        &self,
+        record: &RecordSummary,
+        suite: Option<&SuiteId>,
+    ) -> Option<&Expected> {
         let id = EvalId::from(record.eval_id.as_str());
         self.suite(&id, suite)?.expected.get(&id)
     }

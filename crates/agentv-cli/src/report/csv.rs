@@ -6,7 +6,7 @@
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
 use crate::format;
-use agentv_wire::{ReportSummary, Standing};
+use agentv_wire::ReportSummary;
 use std::io::{self, Write};
 
 pub(super) const KIND: FormatKind =
@@ -14,16 +14,17 @@ pub(super) const KIND: FormatKind =
 
 struct Csv;
 
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "eval_id",
     "dataset",
     "target",
     "trial",
-    "standing",
+    "outcome",
     "score",
     "why",
     "duration_ms",
     "cost_usd",
+    "grading_cost_usd",
     "input_tokens",
     "output_tokens",
     "tool_calls",
@@ -40,33 +41,29 @@ impl Format for Csv {
 
     fn entry(&mut self, entry: &Entry<'_>, out: &mut dyn Write) -> io::Result<()> {
         let record = entry.record;
-        let metrics = &record.execution_metrics;
-        let tokens = metrics.token_usage.as_ref();
-        let evaluators = record.grades().iter().map(|grade| match &grade.error {
+        let used = entry.usage.total();
+        let tokens = used.token_usage.as_ref();
+        let evaluators = record.evaluators.iter().map(|grade| match &grade.error {
             None => format!("{}={}", grade.name, format::score(grade.score)),
             Some(_) => format!("{}=error", grade.name),
         });
-        let standing = match record.standing() {
-            Standing::Pass => "pass",
-            Standing::Fail => "fail",
-            Standing::Error => "error",
-        };
         let cells = [
             text(&record.eval_id),
             text(&record.dataset),
             text(&record.target),
             record.trial.map(|trial| trial.to_string()).unwrap_or_default(),
-            standing.to_owned(),
+            entry.outcome.name().to_owned(),
             record.score.to_string(),
-            text(&record.why().unwrap_or_default()),
-            number(metrics.duration_ms),
-            number(metrics.cost_usd),
+            text(&entry.why().unwrap_or_default()),
+            number(record.metrics.duration_ms),
+            number(used.cost_usd),
+            number(entry.usage.grading.cost_usd),
             number(tokens.map(|tokens| tokens.input)),
             number(tokens.map(|tokens| tokens.output)),
             record.tool_calls().map(|calls| calls.to_string()).unwrap_or_default(),
             text(&record.tags.join("; ")),
             text(&evaluators.collect::<Vec<_>>().join("; ")),
-            record.timestamp.clone().unwrap_or_default(),
+            record.timestamp.clone(),
             text(&record.candidate_answer),
         ];
         row(&cells, out)
@@ -82,7 +79,7 @@ impl Format for Csv {
     }
 }
 
-fn row(cells: &[String; 16], out: &mut dyn Write) -> io::Result<()> {
+fn row(cells: &[String; 17], out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(cells)?;
     writer.flush()

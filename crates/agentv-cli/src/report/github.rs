@@ -5,7 +5,8 @@ use super::source::Entry;
 use super::{Head, one_line};
 use crate::settings::GithubActions;
 use crate::terminal;
-use agentv_wire::{ReportSummary, Standing};
+use agentv_core::totals::grading_errors;
+use agentv_wire::{Outcome, ReportSummary};
 use std::fs::File;
 use std::io::{self, Write as _};
 
@@ -30,17 +31,17 @@ impl Github {
     pub(super) fn entry(&mut self, entry: &Entry<'_>) {
         self.markdown.note(entry);
         let record = entry.record;
-        let why = record.why();
-        let (list, level, message) = match (record.standing(), record.grading_errors().next()) {
-            (Standing::Fail | Standing::Error, _) => {
-                (&mut self.errors, "error", why.unwrap_or_else(|| "did not pass".to_owned()))
+        let (list, level, message) = match (entry.outcome, grading_errors(record).first()) {
+            (Outcome::Pass, None) => return,
+            (Outcome::Pass, Some(error)) => {
+                let message = one_line(error.message, REMARK);
+                let message = format!("{} could not grade: {message}", error.evaluator);
+                (&mut self.warnings, "warning", message)
             }
-            (Standing::Pass, Some((name, failure))) => (
-                &mut self.warnings,
-                "warning",
-                format!("{name} could not grade: {}", one_line(&failure.message, REMARK)),
-            ),
-            (Standing::Pass, None) => return,
+            (outcome, _) => {
+                let why = entry.why().unwrap_or_else(|| format!("outcome: {outcome}"));
+                (&mut self.errors, "error", why)
+            }
         };
         if list.len() == SHOWN {
             self.more += 1;

@@ -6,8 +6,9 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
+use agentv_core::outcome::is_graded;
 use agentv_runtime::process::quote;
-use agentv_wire::{ReportSummary, Standing, number};
+use agentv_wire::{Outcome, ReportSummary, number};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
@@ -51,13 +52,13 @@ struct Columns {
     id: Vec<String>,
     dataset: Vec<usize>,
     target: Vec<usize>,
-    trial: Vec<Option<u64>>,
-    /// 0 pass, 1 fail, 2 error.
-    standing: Vec<u8>,
+    trial: Vec<Option<u32>>,
+    /// 0 pass, 1 fail, 2 ungraded, 3 error.
+    outcome: Vec<u8>,
     score: Vec<f64>,
     why: Vec<Option<String>>,
     tags: Vec<Vec<usize>>,
-    /// Pairs of an evaluator and its score; no score where the grading went wrong.
+    /// Pairs of an evaluator and its score; no score where it could not grade.
     grades: Vec<Vec<(usize, Option<f64>)>>,
     duration: Vec<Option<f64>>,
     cost: Vec<Option<f64>>,
@@ -153,22 +154,23 @@ impl Html {
         columns.dataset.push(self.datasets.place(&record.dataset));
         columns.target.push(self.targets.place(&record.target));
         columns.trial.push(record.trial);
-        columns.standing.push(match record.standing() {
-            Standing::Pass => 0,
-            Standing::Fail => 1,
-            Standing::Error => 2,
+        columns.outcome.push(match entry.outcome {
+            Outcome::Pass => 0,
+            Outcome::Fail => 1,
+            Outcome::Ungraded => 2,
+            Outcome::Error => 3,
         });
         columns.score.push(record.score);
-        columns.why.push(record.why());
+        columns.why.push(entry.why());
         columns.tags.push(record.tags.iter().map(|tag| self.tags.place(tag)).collect());
-        let grades = record.grades().iter().map(|grade| {
-            (self.evaluators.place(&grade.name), grade.error.is_none().then_some(grade.score))
+        let grades = record.evaluators.iter().map(|grade| {
+            (self.evaluators.place(&grade.name), is_graded(grade).then_some(grade.score))
         });
         columns.grades.push(grades.collect());
-        let metrics = &record.execution_metrics;
-        columns.duration.push(metrics.duration_ms);
-        columns.cost.push(metrics.cost_usd);
-        columns.tokens.push(metrics.token_usage.map(|tokens| tokens.input + tokens.output));
+        let used = entry.usage.total();
+        columns.duration.push(record.metrics.duration_ms);
+        columns.cost.push(used.cost_usd);
+        columns.tokens.push(used.token_usage.map(|_| used.tokens()));
     }
 }
 

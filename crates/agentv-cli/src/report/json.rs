@@ -1,5 +1,6 @@
 //! The report for programs: [`agentv_wire::Report`], written case by case.
 
+use super::brief::brief;
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
 use agentv_wire::{ReportSummary, number};
@@ -26,10 +27,7 @@ impl Format for Json {
 
     fn entry(&mut self, entry: &Entry<'_>, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(if std::mem::take(&mut self.is_first) { b"\n" } else { b",\n" })?;
-        let place = entry.place();
-        let line = place.as_ref().and_then(|place| place.line);
-        let file = place.map(|place| place.file.display().to_string());
-        out.write_all(number::to_string(&entry.record.brief(file, line))?.as_bytes())
+        out.write_all(number::to_string(&brief(entry))?.as_bytes())
     }
 
     fn end(

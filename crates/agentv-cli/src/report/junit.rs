@@ -3,11 +3,10 @@
 //! The counts stand before the tests, so all tests are held until the end; of each only what is shown, and of long texts
 //! only the beginning.
 
-use super::record::Record;
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head, one_line};
 use crate::format;
-use agentv_wire::{ReportSummary, Standing};
+use agentv_wire::{Outcome, RecordSummary, ReportSummary};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 use std::io::{self, Write};
 use std::time::Duration;
@@ -31,9 +30,9 @@ struct Junit {
 impl Format for Junit {
     fn entry(&mut self, entry: &Entry<'_>, _out: &mut dyn Write) -> io::Result<()> {
         let record = entry.record;
-        let mut test = TestCase::new(record.label(), status(record));
+        let mut test = TestCase::new(record.label(), status(entry));
         test.set_classname(class_name(record));
-        let time = duration(record.execution_metrics.duration_ms);
+        let time = duration(record.metrics.duration_ms);
         test.set_time(time);
         if let Some(place) = entry.place() {
             test.extra.insert("file".into(), place.file.display().to_string().into());
@@ -55,7 +54,7 @@ impl Format for Junit {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut report = Report::new("agentv");
-        let time = summary.wall_ms.or(summary.all.duration_ms);
+        let time = summary.wall_ms.or(summary.totals.all.duration_ms);
         report.set_time(duration(time));
         // Records come as they are done, which differs from run to run.
         self.suites
@@ -77,7 +76,7 @@ impl Format for Junit {
 }
 
 impl Junit {
-    fn suite(&mut self, record: &Record) -> (&mut TestSuite, &mut Duration) {
+    fn suite(&mut self, record: &RecordSummary) -> (&mut TestSuite, &mut Duration) {
         let name = [record.dataset.as_str(), record.target.as_str()];
         let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
         let known = self.suites.iter().position(|(_, suite, _)| suite.name.as_str() == name);
@@ -90,16 +89,22 @@ impl Junit {
     }
 }
 
-fn status(record: &Record) -> TestCaseStatus {
-    let (kind, name) = match record.standing() {
-        Standing::Pass => return TestCaseStatus::success(),
-        Standing::Fail => (NonSuccessKind::Failure, "score"),
-        Standing::Error => (NonSuccessKind::Error, "error"),
+fn status(entry: &Entry<'_>) -> TestCaseStatus {
+    let record = entry.record;
+    let (kind, name) = match entry.outcome {
+        Outcome::Pass => return TestCaseStatus::success(),
+        Outcome::Fail => (NonSuccessKind::Failure, "score"),
+        Outcome::Ungraded => (NonSuccessKind::Error, "ungraded"),
+        Outcome::Error => (NonSuccessKind::Error, "error"),
     };
     let mut status = TestCaseStatus::non_success(kind);
-    let why = record.why().unwrap_or_else(|| "below the pass score".to_owned());
+    let why = entry.why().unwrap_or_else(|| "below the pass score".to_owned());
     status.set_type(name);
-    status.set_message(format!("score {}: {why}", format::score(record.score)));
+    // Only a grade has a score that says something.
+    status.set_message(match entry.outcome {
+        Outcome::Fail => format!("score {}: {why}", format::score(record.score)),
+        outcome => format!("{outcome}: {why}"),
+    });
     let misses = record.misses.iter().map(|miss| format!("✗ {}", one_line(miss, REMARK)));
     let reasoning = record.reasoning.iter().map(|reasoning| one_line(reasoning, REMARK));
     let answer: String = record.candidate_answer.chars().take(EXCERPT).collect();
@@ -109,9 +114,9 @@ fn status(record: &Record) -> TestCaseStatus {
 }
 
 /// What each evaluator found, a line each.
-fn grades(record: &Record) -> String {
+fn grades(record: &RecordSummary) -> String {
     let score = format!("score {}", format::score(record.score));
-    let grades = record.grades().iter().map(|grade| match &grade.error {
+    let grades = record.evaluators.iter().map(|grade| match &grade.error {
         None => format!("{}: {}", grade.name, format::score(grade.score)),
         Some(error) => {
             format!("{}: could not grade: {}", grade.name, one_line(&error.message, REMARK))
@@ -121,7 +126,7 @@ fn grades(record: &Record) -> String {
 }
 
 /// CI systems take dots for packages, so names have none of their own.
-fn class_name(record: &Record) -> String {
+fn class_name(record: &RecordSummary) -> String {
     let plain = |name: &str| name.replace('.', "_");
     let parts = [plain(&record.dataset), plain(&record.target)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")

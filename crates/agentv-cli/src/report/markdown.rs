@@ -2,9 +2,10 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
-use crate::format::{count, millis, money, percent, score, tokens};
+use crate::format::{count, mean_score, millis, money, pass_rate_interval, percent, score, tokens};
 use crate::terminal::code;
-use agentv_wire::{ReportEvaluator, ReportGroup, ReportSummary, ReportTotals, Standing};
+use agentv_wire::{EvaluatorTotals, Outcome, OutcomeTotals, ReportSummary};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -21,6 +22,7 @@ const LISTED: usize = 50;
 #[derive(Debug, Default)]
 pub(super) struct Markdown {
     errors: Vec<String>,
+    ungraded: Vec<String>,
     failures: Vec<String>,
 }
 
@@ -44,39 +46,42 @@ impl Markdown {
     /// Keeps what will be said of a record.
     pub(super) fn note(&mut self, entry: &Entry<'_>) {
         let record = entry.record;
-        let (list, word) = match record.standing() {
-            Standing::Pass => return,
-            Standing::Fail => (&mut self.failures, "✗ fail"),
-            Standing::Error => (&mut self.errors, "! error"),
+        let (list, word) = match entry.outcome {
+            Outcome::Pass => return,
+            Outcome::Fail => (&mut self.failures, "✗ fail"),
+            Outcome::Ungraded => (&mut self.ungraded, "? ungraded"),
+            Outcome::Error => (&mut self.errors, "! error"),
         };
         if list.len() < LISTED {
             let (id, target) = (code(&record.label()), code(&record.target));
-            let why = plain(&record.why().unwrap_or_default());
-            list.push(format!("| {word} | {id} | {target} | {} | {why} |", score(record.score)));
+            let why = plain(&entry.why().unwrap_or_default());
+            let score = if entry.outcome.is_graded() { score(record.score) } else { String::new() };
+            list.push(format!("| {word} | {id} | {target} | {score} | {why} |"));
         }
     }
 
     pub(super) fn page(&self, head: &Head<'_>, summary: &ReportSummary) -> String {
-        let all = &summary.all;
-        let mut page = format!("## AgentV: {}\n\n", verdict(all));
+        let totals = &summary.totals;
+        let mut page = format!("## AgentV: {}\n\n", verdict(&totals.all));
         page += &figures_table(summary);
-        self.list_failures(all, &mut page);
-        if summary.targets.len() > 1 {
-            targets(&summary.targets, &mut page);
+        self.list_failures(&totals.all, &mut page);
+        if totals.targets.len() > 1 {
+            targets(&totals.targets, &mut page);
         }
-        evaluators(&summary.evaluators, &mut page);
+        evaluators(&totals.evaluators, &mut page);
         let _ = write!(page, "\n{}\n", origin(head));
         page
     }
 
-    fn list_failures(&self, all: &ReportTotals, page: &mut String) {
-        let unlucky = all.failed + all.errors;
+    fn list_failures(&self, all: &OutcomeTotals, page: &mut String) {
+        let unlucky = all.recorded - all.passed;
         if unlucky == 0 {
             return;
         }
         *page += "\n### Did not pass\n\n";
         *page += "| | Case | Target | Score | Why |\n| --- | --- | --- | ---: | --- |\n";
-        let rows: Vec<&String> = self.errors.iter().chain(&self.failures).take(LISTED).collect();
+        let lists = self.errors.iter().chain(&self.ungraded).chain(&self.failures);
+        let rows: Vec<&String> = lists.take(LISTED).collect();
         for row in &rows {
             let _ = writeln!(page, "{row}");
         }
@@ -86,31 +91,34 @@ impl Markdown {
     }
 }
 
-/// `7 of 10 passed`
-pub(crate) fn verdict(all: &ReportTotals) -> String {
-    match (all.records, all.passed) {
+/// `7 of 10 cases passed`
+pub(crate) fn verdict(all: &OutcomeTotals) -> String {
+    match (all.recorded, all.passed) {
         (0, _) => "no results".to_owned(),
-        (records, passed) if records == passed => {
-            format!("✓ {}", count(records, "case passed", "cases passed"))
+        (recorded, passed) if recorded == passed => {
+            format!("✓ {}", count(recorded, "case passed", "cases passed"))
         }
-        (records, passed) => format!("✗ {passed} of {} passed", count(records, "case", "cases")),
+        (recorded, passed) => format!("✗ {passed} of {} passed", count(recorded, "case", "cases")),
     }
 }
 
 fn figures_table(summary: &ReportSummary) -> String {
-    let all = &summary.all;
-    let mut cells = vec![("Pass rate", pass_rate(all))];
-    cells.push(("Mean score", all.mean_score.map(score).unwrap_or_default()));
+    let all = &summary.totals.all;
+    let mut cells = vec![("Pass rate", pass_rate_interval(all)), ("Mean score", mean_score(all))];
+    cells.push(("Passed", all.passed.to_string()));
     cells.push(("Failed", all.failed.to_string()));
+    cells.push(("Ungraded", all.ungraded.to_string()));
     cells.push(("Errors", all.errors.to_string()));
-    if summary.grading_errors > 0 {
-        cells.push(("Grading errors", summary.grading_errors.to_string()));
+    let not_run = summary.totals.not_run.filter(|not_run| *not_run > 0);
+    cells.extend(not_run.map(|not_run| ("Not run", not_run.to_string())));
+    if summary.totals.grading_errors > 0 {
+        cells.push(("Grading errors", summary.totals.grading_errors.to_string()));
     }
     if let Some(cost) = all.cost_usd {
         cells.push(("Cost", money(cost)));
     }
-    if let Some(cost) = summary.grading_cost_usd {
-        cells.push(("Grading cost", money(cost)));
+    if let Some(cost) = all.grading_cost_usd {
+        cells.push(("Of which grading", money(cost)));
     }
     if let Some(usage) = &all.token_usage {
         cells.push(("Tokens", format!("{} in, {} out", tokens(usage.input), tokens(usage.output))));
@@ -118,48 +126,46 @@ fn figures_table(summary: &ReportSummary) -> String {
     if let Some(time) = summary.wall_ms.or(all.duration_ms) {
         cells.push(("Time", millis(time)));
     }
+    if summary.totals.simulated > 0 {
+        cells.push(("Simulated", summary.totals.simulated.to_string()));
+    }
     let row = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
     row(cells.iter().map(|(title, _)| *title).collect())
         + &row(cells.iter().map(|_| "---:").collect())
         + &row(cells.iter().map(|(_, text)| text.as_str()).collect())
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of records are far below 2^52")]
-fn pass_rate(totals: &ReportTotals) -> String {
-    if totals.records == 0 {
-        return String::new();
-    }
-    percent(totals.passed as f64 / totals.records as f64)
-}
-
-fn targets(groups: &[ReportGroup], page: &mut String) {
+fn targets(targets: &BTreeMap<String, OutcomeTotals>, page: &mut String) {
     *page += "\n### Targets\n\n";
-    *page += "| Target | Cases | Pass rate | Mean | Errors | Cost |\n| --- | ---: | ---: | ---: | ---: | ---: |\n";
-    for ReportGroup { name, totals } in groups {
+    *page += "| Target | Cases | Pass rate | Mean | Failed | Ungraded | Errors | Cost |\n";
+    *page += "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for (name, totals) in targets {
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
             code(name),
-            totals.records,
-            pass_rate(totals),
-            totals.mean_score.map(score).unwrap_or_default(),
+            totals.recorded,
+            totals.pass_rate.map(percent).unwrap_or_default(),
+            mean_score(totals),
+            totals.failed,
+            totals.ungraded,
             totals.errors,
             totals.cost_usd.map(money).unwrap_or_default()
         );
     }
 }
 
-fn evaluators(evaluators: &[ReportEvaluator], page: &mut String) {
+fn evaluators(evaluators: &BTreeMap<String, EvaluatorTotals>, page: &mut String) {
     if evaluators.is_empty() {
         return;
     }
     *page += "\n### Evaluators\n\n";
     *page += "| Evaluator | Type | Graded | Mean | Full score | Errors |\n| --- | --- | ---: | ---: | ---: | ---: |\n";
-    for evaluator in evaluators {
+    for (name, evaluator) in evaluators {
         let _ = writeln!(
             page,
             "| {} | {} | {} | {} | {} | {} |",
-            code(&evaluator.name),
+            code(name),
             plain(&evaluator.kind),
             evaluator.graded,
             evaluator.mean_score.map(score).unwrap_or_default(),

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! results ─► Source ─► Entry, one after the other ─► Format ─► Sink: a file that is whole or not there, or stdout
-//!                            └─► Summary ───────────┘
+//!                            └─► RecordedTotals ────┘
 //! ```
 //!
 //! Records are read once for all formats together, and only one is in memory at a time; a format keeps no more of it than
 //! it needs. To add a format: a file with a `Format`, and a line in [`FORMATS`].
 
+mod brief;
 mod cases;
 mod csv;
 mod github;
@@ -15,7 +16,6 @@ mod html;
 mod json;
 mod junit;
 mod markdown;
-mod record;
 mod sink;
 mod source;
 mod summary;
@@ -25,11 +25,11 @@ pub(crate) use markdown::verdict;
 pub(crate) use sink::{Destination, Wanted};
 pub(crate) use source::Source;
 
+use agentv_core::totals::RecordedTotals;
 use agentv_wire::{ReportSummary, RunInfo};
 use sink::Sink;
 use source::{Entry, Knowledge};
 use std::io::{self, Write};
-use summary::Counting;
 
 /// One kind of report.
 #[derive(Debug)]
@@ -91,10 +91,10 @@ pub(crate) fn write(
     for open in &mut sinks {
         open.feed(|format, out| format.begin(&head, out));
     }
-    let mut counting = Counting::new(source.info.as_ref());
+    let mut recorded = RecordedTotals::default();
     let mut entries = source.entries(knowledge)?;
     while let Some(entry) = entries.next()? {
-        counting.add(entry.record);
+        recorded.add(entry.record);
         for open in &mut sinks {
             open.feed(|format, out| format.entry(&entry, out));
         }
@@ -102,7 +102,8 @@ pub(crate) fn write(
             github.entry(&entry);
         }
     }
-    let summary = counting.finish();
+    let torn = entries.torn();
+    let summary = summary::summary(recorded, source)?;
     for open in &mut sinks {
         open.feed(|format, out| format.end(&head, &summary, out));
     }
@@ -110,7 +111,7 @@ pub(crate) fn write(
         github.finish(&head, &summary);
     }
     let failed = sinks.into_iter().filter_map(Open::close).collect();
-    Ok(Written { summary, torn: entries.torn(), failed })
+    Ok(Written { summary, torn, failed })
 }
 
 /// A report that is being written.

@@ -1,14 +1,16 @@
 //! Which results are reported, and all that is known of each record.
 
+use super::brief;
 use super::cases::{CaseBook, Expected, Place};
-use super::record::Record;
 use crate::settings::Environment;
+use agentv_core::outcome::outcome;
+use agentv_core::totals::{RecordUsage, usage};
 use agentv_core::{Response, SuiteId};
 use agentv_runtime::hash::sha256_of_file;
 use agentv_runtime::process::Processes;
 use agentv_runtime::results_io::{Reader, ResultsError, find_results};
 use agentv_runtime::run_dir::{Index, PastAnswer, RecordedWork, RunFiles};
-use agentv_wire::{RunFileKind, RunInfo};
+use agentv_wire::{Outcome, RecordSummary, RunFileKind, RunInfo};
 use std::path::{Path, PathBuf};
 
 /// How much a format wants to know of each case besides its record.
@@ -141,7 +143,7 @@ pub(super) struct Entries {
     known: Index,
     cases: CaseBook,
     repo_root: PathBuf,
-    record: Option<Record>,
+    record: Option<RecordSummary>,
     index: usize,
 }
 
@@ -150,7 +152,9 @@ pub(super) struct Entries {
 pub(super) struct Entry<'a> {
     /// The place in the results, from 0.
     pub index: usize,
-    pub record: &'a Record,
+    pub record: &'a RecordSummary,
+    pub outcome: Outcome,
+    pub usage: RecordUsage,
     /// The record as it stands in the results.
     pub json: &'a str,
     work: Option<&'a RecordedWork>,
@@ -162,7 +166,7 @@ pub(super) struct Entry<'a> {
 
 impl Entries {
     pub(super) fn next(&mut self) -> Result<Option<Entry<'_>>, ResultsError> {
-        let Some(record) = self.reader.read::<Record>()? else { return Ok(None) };
+        let Some(record) = self.reader.read::<RecordSummary>()? else { return Ok(None) };
         let record = self.record.insert(record);
         let index = self.index;
         self.index += 1;
@@ -170,6 +174,8 @@ impl Entries {
         let work = self.known.work_of(format!("{json}\n").as_bytes());
         Ok(Some(Entry {
             index,
+            outcome: outcome(record),
+            usage: usage(record),
             record,
             json,
             work,
@@ -187,7 +193,12 @@ impl Entries {
 
 impl Entry<'_> {
     fn suite(&self) -> Option<&SuiteId> {
-        self.work.map(|work| &work.id.suite)
+        self.work.map(|work| &work.id.suite).or(self.record.suite.as_ref())
+    }
+
+    /// Why it did not pass, in one line.
+    pub(super) fn why(&self) -> Option<String> {
+        brief::why(self.record, self.outcome)
     }
 
     /// Where the case stands. The file is named from the repository's root, as GitHub does.

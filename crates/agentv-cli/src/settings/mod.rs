@@ -1,15 +1,16 @@
 //! Arguments and environment → settings. The only place that reads the environment and the working directory.
 
 mod github;
-mod resolve;
+mod order;
 
 pub(crate) use github::GithubActions;
-pub(crate) use resolve::{EvalSettings, SettingsError, Showing, files, unnamed};
+pub(crate) use order::{RunOrder, Showing, files};
 
 use agentv_runtime::config::Env;
 use agentv_runtime::load::{Loader, Selection};
 use agentv_runtime::process::Processes;
 use agentv_runtime::run_dir::Runs;
+use agentv_runtime::session;
 use agentv_wire::env;
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,16 @@ impl Environment {
         });
         let shown_from = working_dir.clone();
         Ok(Self { working_dir, repo_root, project_root, env: Env::new(variables), shown_from })
+    }
+
+    /// The same for a session, which shows nothing.
+    pub(crate) fn session(&self) -> session::Environment {
+        session::Environment {
+            working_dir: self.working_dir.clone(),
+            repo_root: self.repo_root.clone(),
+            project_root: self.project_root.clone(),
+            env: self.env.clone(),
+        }
     }
 
     /// The run folders of the project.

@@ -4,7 +4,8 @@ use super::style::{BAD, DIM, DOUBTFUL, GOOD, Paint};
 use super::text::{cut_end, cut_middle, one_line};
 use crate::format::score;
 use agentv_core::event::Finished;
-use agentv_wire::Status;
+use agentv_core::totals::grading_errors;
+use agentv_wire::Outcome;
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -12,17 +13,17 @@ use unicode_width::UnicodeWidthStr as _;
 pub(super) const PASSED: (&str, Style) = ("✓", GOOD);
 pub(super) const FAILED: (&str, Style) = ("✗", BAD);
 pub(super) const BROKEN: (&str, Style) = ("!", BAD);
-/// Nobody knows, since the grading went wrong.
+/// The answer was not judged, since grading failed.
 pub(super) const UNGRADED: (&str, Style) = ("?", DOUBTFUL);
 
 /// `✗ 0.400  refund  gpt  what was missed`, no wider than the screen if that is known.
 pub(super) fn case_line(finished: &Finished, paint: Paint, width: Option<usize>) -> String {
     let (mark, style) = mark(finished);
-    let id = one_line(&finished.eval_id);
+    let id = one_line(&finished.record.eval_id);
     let id = width.map_or_else(|| id.clone(), |width| cut_middle(&id, (width / 2).max(8)));
-    let target = target_name(&finished.label);
-    let start = format!("{mark} {}  {id}", score(finished.score));
-    let why = reason(finished).map(one_line).unwrap_or_default();
+    let target = target_name(&finished.place.label);
+    let start = format!("{mark} {}  {id}", score(finished.record.score));
+    let why = reason(finished).map(|why| one_line(&why)).unwrap_or_default();
     let target = format!("  {target}");
     let why = match width {
         Some(width) => {
@@ -36,21 +37,19 @@ pub(super) fn case_line(finished: &Finished, paint: Paint, width: Option<usize>)
 }
 
 fn mark(finished: &Finished) -> (&'static str, Style) {
-    if finished.error.is_some() {
-        BROKEN
-    } else if !finished.judge_errors.is_empty() {
-        UNGRADED
-    } else if finished.status == Status::Pass {
-        PASSED
-    } else {
-        FAILED
+    match finished.outcome {
+        Outcome::Pass => PASSED,
+        Outcome::Fail => FAILED,
+        Outcome::Ungraded => UNGRADED,
+        Outcome::Error => BROKEN,
     }
 }
 
-fn reason(finished: &Finished) -> Option<&str> {
-    let judge = || finished.judge_errors.first().map(|error| error.message.as_str());
-    let miss = || finished.why.as_ref()?.misses.first().map(String::as_str);
-    finished.error.as_deref().or_else(judge).or_else(miss)
+fn reason(finished: &Finished) -> Option<String> {
+    let record = &finished.record;
+    let grading = || Some(grading_errors(record).first()?.message.to_owned());
+    let miss = || record.misses.first().cloned();
+    record.error.clone().or_else(grading).or_else(miss)
 }
 
 /// The name without the kind of its provider.

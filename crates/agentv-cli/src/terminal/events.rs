@@ -2,10 +2,11 @@
 
 use super::screen::Screen;
 use agentv_core::event::Finished;
+use agentv_core::totals::{grading_errors, usage};
 use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
 use agentv_wire::progress::{CaseEnds, CaseStarts, LogLine, LogLineLevel};
-use agentv_wire::{ProgressEvent, number};
+use agentv_wire::{Outcome, ProgressEvent, Status, number};
 
 /// Prints an event when a case starts and one when it is done.
 #[derive(Debug)]
@@ -22,19 +23,22 @@ impl Events {
     }
 
     fn ends(&self, finished: &Finished) -> CaseEnds {
+        let record = &finished.record;
+        let used = usage(record).total();
         CaseEnds {
-            eval_id: finished.eval_id.clone(),
-            target: finished.label.to_string(),
+            eval_id: record.eval_id.clone(),
+            target: finished.place.label.to_string(),
             done: self.done,
             total: self.total,
-            score: finished.score,
-            status: finished.status,
-            error: finished.error.clone(),
-            duration_ms: finished.duration_ms,
-            cost_usd: finished.used.cost_usd,
-            tokens: finished.used.tokens(),
-            judge_errors: finished.judge_errors.len(),
-            misses: finished.why.as_ref().map(|why| why.misses.clone()).unwrap_or_default(),
+            score: record.score,
+            status: if finished.outcome == Outcome::Pass { Status::Pass } else { Status::Fail },
+            outcome: finished.outcome,
+            error: record.error.clone(),
+            duration_ms: record.metrics.duration_ms,
+            cost_usd: used.cost_usd,
+            tokens: used.tokens(),
+            grading_errors: grading_errors(record).len(),
+            misses: record.misses.clone(),
         }
     }
 }

@@ -1,17 +1,16 @@
 //! What a run came to, for people: what went wrong first, and why; then the numbers; then what to do next.
 
 use super::case_line::{BROKEN, FAILED, UNGRADED};
-use super::counts::{Count, Counts};
+use super::counts::{Count, shown};
 use super::live::whole;
 use super::screen::Screen;
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
-use super::summary::{Statistics, distribution};
 use super::table::{Cell, Side, Table};
 use super::text::{cut_end, cut_middle, one_line, wrapped};
 use super::trials::trials;
 use crate::format;
-use agentv_runtime::run::{EvaluatorTally, Failure, Tally, TargetTally};
-use agentv_wire::RunSpend;
+use agentv_core::totals::{Failure, GroupTotals, Statistics, Totals};
+use agentv_wire::{EvaluatorTotals, Outcome, RunSpend, RunTotals};
 use anstyle::Style;
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
@@ -30,7 +29,9 @@ const USUAL: usize = 80;
 /// A run that is over.
 #[derive(Debug)]
 pub(crate) struct Ending<'a> {
-    pub tally: &'a Tally,
+    pub totals: &'a Totals,
+    /// The same as every other view has them.
+    pub numbers: &'a RunTotals,
     pub took: Duration,
     /// Where the results are.
     pub results: String,
@@ -55,15 +56,15 @@ pub(crate) struct Step {
 /// Prints it all, but for what to do next.
 pub(crate) fn overview(ending: &Ending<'_>, paint: Paint, screen: &mut Screen) {
     let mut page = Page { screen, paint, width: width() };
-    let tally = ending.tally;
-    page.failures(tally);
-    page.errors(tally);
-    page.judge_errors(tally);
-    page.targets(tally);
-    page.evaluators(tally);
-    trials(&tally.trials.totals(), page.screen);
-    page.scores(&tally.scores);
-    page.workspaces(tally);
+    let totals = ending.totals;
+    page.failures(totals);
+    page.errors(totals);
+    page.grading_errors(totals);
+    page.targets(totals, ending.numbers);
+    page.evaluators(ending.numbers);
+    trials(&ending.numbers.trials, page.screen);
+    page.scores(totals);
+    page.workspaces(totals);
     page.verdict(ending);
     page.end(ending);
 }
@@ -113,87 +114,99 @@ impl Page<'_> {
         }
     }
 
-    fn failures(&mut self, tally: &Tally) {
-        if tally.failed == 0 {
+    fn failures(&mut self, totals: &Totals) {
+        let failed = totals.all.counts.failed;
+        if failed == 0 {
             return;
         }
         self.title("Failures", "the worst first");
-        for failure in tally.failures.iter().take(SHOWN) {
-            self.failure(failure, tally.targets.len() > 1);
+        let failures = &totals.highlights.failures;
+        for failure in failures.iter().take(SHOWN) {
+            self.failure(failure, totals.targets.len() > 1);
         }
-        self.more(SHOWN.min(tally.failures.len()), tally.failed);
+        self.more(SHOWN.min(failures.len()), failed);
     }
 
-    fn failure(&mut self, Failure { placed, target, why }: &Failure, with_target: bool) {
+    fn failure(&mut self, failure: &Failure, with_target: bool) {
+        let Failure { placed, target, misses, reasoning, answer } = failure;
         let score = format::score(placed.score);
         let right = if with_target { format!("{score}  {target}") } else { score };
         self.case(FAILED, &placed.eval_id, &right);
-        for miss in why.misses.iter().take(3) {
+        for miss in misses.iter().take(3) {
             self.detail("missed", miss, PLAIN);
         }
-        if let Some(reasoning) = &why.reasoning {
+        if let Some(reasoning) = reasoning {
             self.detail("because", reasoning, PLAIN);
         }
-        let answer = if why.answer.trim().is_empty() { "(nothing)" } else { &why.answer };
+        let answer = if answer.trim().is_empty() { "(nothing)" } else { answer };
         self.detail("answer", answer, DIM);
     }
 
-    fn errors(&mut self, tally: &Tally) {
-        if tally.errors == 0 {
+    fn errors(&mut self, totals: &Totals) {
+        let errors = totals.all.counts.errors;
+        if errors == 0 {
             return;
         }
         self.title("Errors", "no answer, so no grade");
-        for (id, error) in tally.error_texts.iter().take(SHOWN) {
-            self.case(BROKEN, id, "");
-            self.detail("error", error, BAD);
+        let listed = totals.highlights.errors.iter();
+        let listed: Vec<_> = listed.filter(|kept| kept.outcome == Outcome::Error).collect();
+        for kept in listed.iter().take(SHOWN) {
+            self.case(BROKEN, &kept.eval_id, "");
+            self.detail("error", &kept.error, BAD);
         }
-        self.more(SHOWN.min(tally.error_texts.len()), tally.errors);
+        self.more(SHOWN.min(listed.len()), errors);
     }
 
-    fn judge_errors(&mut self, tally: &Tally) {
-        if tally.judge_errors == 0 {
+    fn grading_errors(&mut self, totals: &Totals) {
+        if totals.grading_errors == 0 {
             return;
         }
-        self.title("Judge errors", "the grading went wrong, which says nothing of the answer");
-        for (id, error) in tally.judge_failures.iter().take(SHOWN) {
-            self.case(UNGRADED, id, &error.evaluator);
+        self.title("Grading errors", "grading failed; the answer was not judged");
+        let listed = &totals.highlights.grading_errors;
+        for error in listed.iter().take(SHOWN) {
+            self.case(UNGRADED, &error.eval_id, &error.evaluator);
             self.detail("error", &error.message, DOUBTFUL);
         }
-        self.more(SHOWN.min(tally.judge_failures.len()), tally.judge_errors);
+        self.more(SHOWN.min(listed.len()), totals.grading_errors);
     }
 
-    fn targets(&mut self, tally: &Tally) {
-        if tally.targets.is_empty() {
+    fn targets(&mut self, totals: &Totals, numbers: &RunTotals) {
+        if totals.targets.is_empty() {
             return;
         }
-        let has_cost = tally.used.cost_usd.is_some();
+        let has_cost = numbers.all.cost_usd.is_some();
+        let has_ungraded = numbers.all.ungraded > 0;
         let mut table = Table::new()
             .column("Target", Side::Left, 0)
             .column("Mean", Side::Right, 5)
-            .column("Pass", Side::Right, 0)
-            .column("Errors", Side::Right, 0)
-            .column("Mean time", Side::Right, 0);
+            .column("Pass", Side::Right, 0);
+        if has_ungraded {
+            table = table.column("Ungraded", Side::Right, 0);
+        }
+        table = table.column("Errors", Side::Right, 0).column("Mean time", Side::Right, 0);
         if has_cost {
             table = table.column("Cost", Side::Right, 0);
         }
-        for (name, target) in &tally.targets {
+        for (name, target) in &totals.targets {
+            let wire = target.wire();
             let mut row = vec![
                 Cell::new(one_line(name)),
-                Cell::new(format::score(target.mean())),
-                passes(target.passed, target.cases),
-                errors(target.errors),
-                Cell::new(mean_time(target).map(format::duration).unwrap_or_default()),
+                Cell::new(format::mean_score(&wire)),
+                passes(wire.passed, wire.recorded),
             ];
+            row.extend(has_ungraded.then(|| doubts(wire.ungraded)));
+            row.push(errors(wire.errors));
+            row.push(Cell::new(mean_time(target).map(format::duration).unwrap_or_default()));
             if has_cost {
-                row.push(Cell::new(target.used.cost_usd.map(format::money).unwrap_or_default()));
+                row.push(Cell::new(wire.cost_usd.map(format::money).unwrap_or_default()));
             }
             table.row(row);
         }
         self.table(&table);
     }
 
-    fn evaluators(&mut self, tally: &Tally) {
-        if tally.evaluators.is_empty() {
+    fn evaluators(&mut self, numbers: &RunTotals) {
+        if numbers.evaluators.is_empty() {
             return;
         }
         let mut table = Table::new()
@@ -204,13 +217,14 @@ impl Page<'_> {
             .column("Weight", Side::Right, 0)
             .column("Type", Side::Left, 0);
         // By weight, the heaviest first; by name where they are equal.
-        let mut all: Vec<(&String, &EvaluatorTally)> = tally.evaluators.iter().collect();
+        let mut all: Vec<(&String, &EvaluatorTotals)> = numbers.evaluators.iter().collect();
         all.sort_by(|(_, one), (_, other)| other.weights.1.total_cmp(&one.weights.1));
         for (name, evaluator) in all.iter().take(20) {
+            let mean = evaluator.mean_score.map_or_else(|| "-".to_owned(), format::score);
             table.row(vec![
                 Cell::new(one_line(name)),
-                Cell::new(format::score(evaluator.mean())),
-                passes(evaluator.passed, evaluator.cases),
+                Cell::new(mean),
+                passes(evaluator.passed, evaluator.graded),
                 errors(evaluator.errors),
                 Cell::new(format::range(evaluator.weights.0, evaluator.weights.1)),
                 Cell::styled(evaluator.kind.clone(), DIM),
@@ -227,7 +241,9 @@ impl Page<'_> {
         }
     }
 
-    fn scores(&mut self, scores: &[f64]) {
+    /// Of graded cases.
+    fn scores(&mut self, totals: &Totals) {
+        let scores = totals.scores.graded();
         let Some(found) = Statistics::of(scores) else { return };
         let mut numbers = vec![
             format!("mean {}", format::score(found.mean)),
@@ -236,8 +252,12 @@ impl Page<'_> {
             format!("max {}", format::score(found.max)),
         ];
         numbers.extend(found.deviation.map(|value| format!("deviation {}", format::score(value))));
+        if scores.len() < totals.recorded() {
+            numbers
+                .push(format!("of {}", format::count(scores.len(), "graded case", "graded cases")));
+        }
         self.title("Scores", &numbers.join("  "));
-        let bins = distribution(scores);
+        let bins = Statistics::distribution(scores);
         let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
         let room = self.width.saturating_sub(20).clamp(5, BAR);
         for ((range, count), style) in bins.into_iter().zip([BAD, BAD, DOUBTFUL, DOUBTFUL, GOOD]) {
@@ -249,38 +269,47 @@ impl Page<'_> {
         }
     }
 
-    fn workspaces(&mut self, tally: &Tally) {
-        if tally.kept == 0 {
+    fn workspaces(&mut self, totals: &Totals) {
+        let highlights = &totals.highlights;
+        if highlights.kept == 0 {
             return;
         }
         self.title("Workspaces kept", "`workspace` in the results has all of them");
-        for (id, path) in &tally.kept_paths {
+        for (id, path) in &highlights.kept_paths {
             self.screen.line(format!("  {}  {path}", one_line(id)));
         }
-        self.more(tally.kept_paths.len(), tally.kept);
+        self.more(highlights.kept_paths.len(), highlights.kept);
     }
 
     /// One line that says it all.
     fn verdict(&mut self, ending: &Ending<'_>) {
-        let tally = ending.tally;
+        let (totals, all) = (ending.totals, &ending.numbers.all);
         self.screen.line("");
-        if tally.scores.is_empty() {
+        if all.recorded == 0 {
             self.screen.line(self.paint.paint(BOLD, "No case was run."));
             return;
         }
-        let mut parts: Vec<String> = Counts::of(tally)
-            .told()
+        let mut parts: Vec<String> = shown(totals.all.counts)
             .map(|Count { mark, style, cases, word }| {
                 self.paint.paint(style.bold(), format!("{mark} {cases} {word}"))
             })
             .collect();
+        let not_run = ending.numbers.not_run.filter(|not_run| *not_run > 0);
+        parts.extend(not_run.map(|not_run| self.paint.paint(DIM, format!("{not_run} not run"))));
         parts.push(format!("in {}", format::duration(ending.took)));
-        parts.extend(tally.used.cost_usd.map(|cost| price(cost, &tally.paid)));
+        parts.extend(all.cost_usd.map(|cost| price(cost, &totals.paid)));
         self.screen.line(parts.join("  "));
-        if tally.used.tokens() > 0.0 {
-            let (read, written) = (tally.used.input_tokens, tally.used.output_tokens);
+        let rate = format!("pass rate {}", format::pass_rate_interval(all));
+        self.screen.line(self.paint.paint(DIM, format!("{rate}, 95 % interval in brackets")));
+        if let Some(tokens) = all.token_usage.filter(|used| used.input + used.output > 0.0) {
             let amount = |tokens| format::amount(whole(tokens));
-            let text = format!("{} tokens read, {} written", amount(read), amount(written));
+            let (read, written) = (amount(tokens.input), amount(tokens.output));
+            let text = format!("{read} tokens read, {written} written");
+            self.screen.line(self.paint.paint(DIM, text));
+        }
+        if ending.numbers.simulated > 0 {
+            let simulated = format::count(ending.numbers.simulated, "answer", "answers");
+            let text = format!("{simulated} made up by a mock target or a dry run");
             self.screen.line(self.paint.paint(DIM, text));
         }
     }
@@ -291,7 +320,7 @@ impl Page<'_> {
             let text = format!("{warnings} in files, shown above (--strict refuses them)");
             self.screen.line(self.paint.paint(DOUBTFUL, text));
         }
-        if !ending.tally.scores.is_empty() {
+        if ending.numbers.all.recorded > 0 {
             self.screen.line("");
             // Never cut: it is there to be copied.
             self.screen.line(format!("{}  {}", self.paint.paint(DIM, "Results"), ending.results));
@@ -334,8 +363,10 @@ fn errors(count: usize) -> Cell {
     Cell::styled(count.to_string(), if count > 0 { BAD } else { DIM })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
-fn mean_time(target: &TargetTally) -> Option<Duration> {
-    let mean = target.duration_ms / target.timed as f64 / 1000.0;
-    Duration::try_from_secs_f64(mean).ok()
+fn doubts(count: usize) -> Cell {
+    Cell::styled(count.to_string(), if count > 0 { DOUBTFUL } else { DIM })
+}
+
+fn mean_time(target: &GroupTotals) -> Option<Duration> {
+    Duration::try_from_secs_f64(target.mean_duration_ms()? / 1000.0).ok()
 }

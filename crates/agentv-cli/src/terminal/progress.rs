@@ -29,9 +29,9 @@ impl Reporter for Progress {
             }
             RunEvent::Finished(finished) => {
                 self.done += 1;
-                let (id, target) = (&finished.eval_id, &finished.label);
+                let (id, target) = (&finished.record.eval_id, &finished.place.label);
                 let (done, total) = (self.done, self.total);
-                match &finished.error {
+                match &finished.record.error {
                     None => self.screen.print(format_args!("{done}/{total}   ✅ {id} | {target}")),
                     Some(error) => self
                         .screen

@@ -6,7 +6,7 @@ use super::style::Paint;
 use super::warn_of;
 use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
-use agentv_wire::Status;
+use agentv_wire::Outcome;
 
 /// Prints a line for each case that did not pass.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ impl Quiet {
 impl Reporter for Quiet {
     fn event(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Finished(finished) if finished.status == Status::Fail => {
+            RunEvent::Finished(finished) if finished.outcome != Outcome::Pass => {
                 self.screen.line(case_line(finished, self.paint, None));
             }
             RunEvent::Log { level: LogLevel::Warning, text } => {

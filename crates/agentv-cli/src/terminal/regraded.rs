@@ -3,10 +3,10 @@
 use super::resumed::named;
 use super::screen::Screen;
 use crate::format::count;
-use agentv_runtime::run::Regraded;
+use agentv_runtime::session::Regrading;
 
 /// Says what is graded, what is not and why.
-pub(crate) fn regraded(name: &str, regraded: &Regraded, screen: &mut Screen) {
+pub(crate) fn regraded(Regrading { name, found: regraded }: &Regrading, screen: &mut Screen) {
     let answers = count(regraded.answers, "answer", "answers");
     screen.line(format!("Grading {answers} of {name}; no target is asked"));
     let ids =

@@ -29,7 +29,7 @@ pub(crate) fn resumed(run: &str, resumed: &Resumed, plan: &Plan, screen: &mut Sc
     say(rewritten.gone.len(), &gone);
     if left == 0 {
         screen.line("  nothing is left to run");
-        let errors = resumed.tally.errors;
+        let errors = resumed.totals.all.counts.errors;
         if errors > 0 {
             screen.line(format!("  {errors} ended in an error; --retry-errors runs them again"));
         }

@@ -5,11 +5,15 @@ use crate::format;
 use agentv_runtime::run_dir::State;
 use agentv_wire::RunInfo;
 
+/// How many columns the table of runs has.
+const COLUMNS: usize = 9;
+
 /// One line for each run.
 pub(crate) fn table(runs: &[(RunInfo, State)], screen: &mut Screen) {
-    let head = ["RUN", "STATE", "DONE", "PASS", "ERRORS", "MEAN", "FILES"].map(str::to_owned);
-    let rows: Vec<[String; 7]> = std::iter::once(head).chain(runs.iter().map(row)).collect();
-    let widths: [usize; 7] = std::array::from_fn(|column| {
+    let head = ["RUN", "STATE", "DONE", "PASS", "FAIL", "UNGRADED", "ERRORS", "MEAN", "FILES"];
+    let head = head.map(str::to_owned);
+    let rows: Vec<[String; COLUMNS]> = std::iter::once(head).chain(runs.iter().map(row)).collect();
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
         rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
     });
     for row in &rows {
@@ -18,18 +22,20 @@ pub(crate) fn table(runs: &[(RunInfo, State)], screen: &mut Screen) {
     }
 }
 
-fn row((info, state): &(RunInfo, State)) -> [String; 7] {
+fn row((info, state): &(RunInfo, State)) -> [String; COLUMNS] {
     let number = |of: fn(&agentv_wire::RunTotals) -> String| {
         info.totals.as_ref().map_or_else(|| "-".to_owned(), of)
     };
-    let done = number(|totals| totals.recorded.to_string());
+    let done = number(|totals| totals.all.recorded.to_string());
     [
         info.run.clone(),
         state.name().to_owned(),
         format!("{done}/{}", info.cases),
-        number(|totals| totals.passed.to_string()),
-        number(|totals| totals.errors.to_string()),
-        number(|totals| totals.mean_score.map_or_else(|| "-".to_owned(), format::score)),
+        number(|totals| totals.all.passed.to_string()),
+        number(|totals| totals.all.failed.to_string()),
+        number(|totals| totals.all.ungraded.to_string()),
+        number(|totals| totals.all.errors.to_string()),
+        number(|totals| format::mean_score(&totals.all)),
         files(info),
     ]
 }
@@ -75,10 +81,13 @@ pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &
     say("Output", &info.out);
     say("Folder", folder);
     let Some(totals) = &info.totals else { return };
-    say("Records", &format!("{} of {}", totals.recorded, info.cases));
-    say("Status", &format!("{} pass, {} errors", totals.passed, totals.errors));
-    if let Some(mean) = totals.mean_score {
-        say("Mean", &format::score(mean));
-    }
+    let all = &totals.all;
+    say("Records", &format!("{} of {}", all.recorded, info.cases));
+    let (passed, failed, ungraded, errors) = (all.passed, all.failed, all.ungraded, all.errors);
+    let errors = format::count(errors, "error", "errors");
+    say("Status", &format!("{passed} pass, {failed} fail, {ungraded} ungraded, {errors}"));
+    say("Pass rate", &format::pass_rate_interval(all));
+    say("Mean", &format::mean_score(all));
+    say("Cost", &all.cost_usd.map(format::money).unwrap_or_default());
     super::trials(&totals.trials, screen);
 }

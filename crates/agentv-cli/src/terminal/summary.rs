@@ -1,50 +1,72 @@
 //! The numbers at the end of a run, for pipes and logs. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
-use crate::format::{amount, count, money, score};
-use agentv_runtime::run::{Placed, Tally};
-use agentv_wire::RunSpend;
+use crate::format::{amount, count, mean_score, money, pass_rate_interval, score};
+use agentv_core::totals::{Highlights, Placed, Statistics, Totals};
+use agentv_wire::{OutcomeTotals, RunSpend, RunTotals};
 
 const RULE: &str = "==================================================";
 
-/// Prints the summary of a run.
-pub(crate) fn summary(tally: &Tally, screen: &mut Screen) {
-    errors(tally, screen);
+/// Prints the summary of a run. Up to the lowest cases, the lines mean what they meant in 2.x: every record has a score, and
+/// that of an error is 0.
+pub(crate) fn summary(totals: &Totals, numbers: &RunTotals, screen: &mut Screen) {
+    errors(&totals.highlights, screen);
     screen.line("");
     heading("EVALUATION SUMMARY", screen);
-    if tally.scores.is_empty() {
+    let count = totals.recorded();
+    if count == 0 {
         screen.line("No results to summarize");
         return;
     }
-    let count = tally.scores.len();
     screen.line(format!("Total eval cases: {count}"));
-    if tally.errors > 0 {
-        screen.line(format!("Failed: {}", tally.errors));
-        screen.line(format!("Passed: {}", count - tally.errors));
+    let with_error = totals.highlights.with_error;
+    if with_error > 0 {
+        screen.line(format!("Failed: {with_error}"));
+        screen.line(format!("Passed: {}", count - with_error));
     }
-    statistics(&tally.scores, screen);
+    let scores = totals.scores.all();
+    statistics(&scores, screen);
     screen.line("Score distribution:");
-    for (range, count) in distribution(&tally.scores) {
+    for (range, count) in Statistics::distribution(&scores) {
         screen.line(format!("  {range}: {count}"));
     }
-    extremes("Top performing eval cases:", &tally.top, screen);
-    extremes("Lowest performing eval cases:", &tally.bottom, screen);
+    extremes("Top performing eval cases:", &totals.highlights.top, screen);
+    extremes("Lowest performing eval cases:", &totals.highlights.bottom, screen);
     screen.line("");
-    last_lines(tally, screen);
-    targets(tally, screen);
-    workspaces(tally, screen);
-    cost(&tally.paid, screen);
+    last_lines(numbers, screen);
+    targets(numbers, screen);
+    workspaces(&totals.highlights, screen);
+    cost(&totals.paid, screen);
 }
 
-/// What also those are told who want to hear little.
-pub(crate) fn last_lines(tally: &Tally, screen: &mut Screen) {
-    let failed = tally.scores.len() - tally.passed;
-    screen.line(format!("Status: {} pass, {failed} fail", tally.passed));
-    if tally.judge_errors > 0 {
+/// What is shown even with `--quiet`.
+pub(crate) fn last_lines(numbers: &RunTotals, screen: &mut Screen) {
+    let all = &numbers.all;
+    let mut status = format!("Status: {} pass, {} fail", all.passed, all.failed);
+    if all.ungraded > 0 {
+        status += &format!(", {} ungraded", all.ungraded);
+    }
+    if all.errors > 0 {
+        status += &format!(", {}", count(all.errors, "error", "errors"));
+    }
+    if let Some(not_run) = numbers.not_run.filter(|not_run| *not_run > 0) {
+        status += &format!(", {not_run} not run");
+    }
+    screen.line(status);
+    if all.recorded > 0 {
+        screen.line(format!("Pass rate: {}", pass_rate_interval(all)));
+    }
+    if all.graded < all.recorded {
+        screen.line(format!("Mean of graded cases: {}", mean_score(all)));
+    }
+    if numbers.grading_errors > 0 {
         screen.line(format!(
             "Grading errors: {} (see `error` in evaluator_results)",
-            tally.judge_errors
+            numbers.grading_errors
         ));
+    }
+    if numbers.simulated > 0 {
+        screen.line(format!("Simulated answers: {}", numbers.simulated));
     }
 }
 
@@ -54,16 +76,16 @@ fn heading(text: &str, screen: &mut Screen) {
     }
 }
 
-fn errors(tally: &Tally, screen: &mut Screen) {
-    if tally.errors == 0 {
+fn errors(highlights: &Highlights, screen: &mut Screen) {
+    if highlights.with_error == 0 {
         return;
     }
     screen.line("");
     heading("ERRORS", screen);
-    for (id, error) in &tally.error_texts {
-        screen.line(format!("\n❌ {id}\n   {error}"));
+    for kept in &highlights.errors {
+        screen.line(format!("\n❌ {}\n   {}", kept.eval_id, kept.error));
     }
-    let more = tally.errors - tally.error_texts.len();
+    let more = highlights.with_error - highlights.errors.len();
     if more > 0 {
         screen.line(format!("\n… and {more} more"));
     }
@@ -80,51 +102,6 @@ fn statistics(scores: &[f64], screen: &mut Screen) {
     }
 }
 
-/// What many scores come to.
-#[derive(Debug)]
-pub(super) struct Statistics {
-    pub mean: f64,
-    pub median: f64,
-    pub min: f64,
-    pub max: f64,
-    /// Of a sample; one number has none.
-    pub deviation: Option<f64>,
-}
-
-impl Statistics {
-    /// `None` without scores.
-    #[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
-    pub(super) fn of(scores: &[f64]) -> Option<Self> {
-        let count = scores.len();
-        let mean = scores.iter().sum::<f64>() / count as f64;
-        let mut sorted = scores.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let median = if count.is_multiple_of(2) {
-            f64::midpoint(*sorted.get((count / 2).checked_sub(1)?)?, sorted[count / 2])
-        } else {
-            sorted[count / 2]
-        };
-        let deviation = (count > 1).then(|| {
-            let squares = scores.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
-            (squares / (count - 1) as f64).sqrt()
-        });
-        let (min, max) = (*sorted.first()?, *sorted.last()?);
-        Some(Self { mean, median, min, max, deviation })
-    }
-}
-
-/// How many scores lie in each of five ranges.
-pub(super) fn distribution(scores: &[f64]) -> [(&'static str, usize); 5] {
-    let edges = [0.2, 0.4, 0.6, 0.8];
-    let mut bins = [("0.0-0.2", 0), ("0.2-0.4", 0), ("0.4-0.6", 0), ("0.6-0.8", 0), ("0.8-1.0", 0)];
-    for value in scores {
-        // As in 2.x, a bin's upper edge has a little slack: 0.6 counts below it, and so does 0.6000000000000001.
-        let bin = edges.iter().position(|edge| *value < edge + 1e-9).unwrap_or(4);
-        bins[bin].1 += 1;
-    }
-    bins
-}
-
 fn extremes(title: &str, cases: &[Placed], screen: &mut Screen) {
     screen.line(title);
     for (place, case) in cases.iter().enumerate() {
@@ -133,16 +110,16 @@ fn extremes(title: &str, cases: &[Placed], screen: &mut Screen) {
 }
 
 /// Where to look for what agents left behind.
-fn workspaces(tally: &Tally, screen: &mut Screen) {
-    if tally.kept == 0 {
+fn workspaces(highlights: &Highlights, screen: &mut Screen) {
+    if highlights.kept == 0 {
         return;
     }
     screen.line("");
-    screen.line(format!("Workspaces kept: {} (see `workspace` in the results)", tally.kept));
-    for (id, path) in &tally.kept_paths {
+    screen.line(format!("Workspaces kept: {} (see `workspace` in the results)", highlights.kept));
+    for (id, path) in &highlights.kept_paths {
         screen.line(format!("  {id}: {path}"));
     }
-    let more = tally.kept - tally.kept_paths.len();
+    let more = highlights.kept - highlights.kept_paths.len();
     if more > 0 {
         screen.line(format!("  … and {more} more"));
     }
@@ -172,17 +149,19 @@ fn cost(RunSpend { targets, judges }: &RunSpend, screen: &mut Screen) {
 }
 
 /// One line for each target, where there are several.
-fn targets(tally: &Tally, screen: &mut Screen) {
-    if tally.targets.len() < 2 {
+fn targets(numbers: &RunTotals, screen: &mut Screen) {
+    if numbers.targets.len() < 2 {
         return;
     }
     screen.line("");
     screen.line("Targets:");
-    let width = tally.targets.keys().map(|name| name.chars().count()).max().unwrap_or(0);
-    for (name, target) in &tally.targets {
-        let (mean, passed, cases, errors) =
-            (score(target.mean()), target.passed, target.cases, target.errors);
-        screen
-            .line(format!("  {name:<width$}  mean {mean}  pass {passed}/{cases}  errors {errors}"));
+    let width = numbers.targets.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+    for (name, target) in &numbers.targets {
+        let OutcomeTotals { passed, recorded, errors, ungraded, .. } = target;
+        let mean = mean_score(target);
+        let ungraded = if *ungraded > 0 { format!("  ungraded {ungraded}") } else { String::new() };
+        screen.line(format!(
+            "  {name:<width$}  mean {mean}  pass {passed}/{recorded}  errors {errors}{ungraded}"
+        ));
     }
 }

@@ -21,16 +21,17 @@ pub(crate) fn trials(all: &[TrialTotals], screen: &mut Screen) {
 }
 
 fn asked(totals: &TrialTotals) -> String {
-    let TrialTotals { trials, recorded, passed, errors, .. } = totals;
+    let TrialTotals { trials, recorded, passed, ungraded, errors, .. } = totals;
     let cases = count(totals.cases, "case", "cases");
     let is_whole = totals.cases * *trials as usize == *recorded;
     let each = if is_whole { "times each" } else { "times at most" };
     let errors = if *errors == 0 { String::new() } else { format!(", {errors} errors") };
-    format!("{cases}, {trials} {each}: {passed} of {recorded} pass{errors}")
+    let ungraded = if *ungraded == 0 { String::new() } else { format!(", {ungraded} ungraded") };
+    format!("{cases}, {trials} {each}: {passed} of {recorded} pass{ungraded}{errors}")
 }
 
 fn mean(totals: &TrialTotals) -> String {
-    let mean = score(totals.mean_score);
+    let mean = totals.mean_score.map_or_else(|| "-".to_owned(), score);
     totals.interval.map_or(mean.clone(), |interval| {
         format!("{mean} (95 % interval {} to {})", score(interval.low), score(interval.high))
     })

@@ -28,10 +28,10 @@ fn it_shows_a_pass_a_fail_a_flaky_case_a_judge_error_and_a_missed_tool() {
     // A tool that was not called.
     shown.has("  ✗ where-is-my-order  0.000\n    missed   Step 2: expected track_parcel, but it was never");
     // A judge that gave no verdict, apart from the failures.
-    shown.has("Judge errors  the grading went wrong").has("  ? an-angry-customer  quality");
+    shown.has("Grading errors  grading failed").has("  ? an-angry-customer  quality");
     // A case that cannot be relied on.
     shown.has("3/4 pass  spring-discount");
-    shown.has("✓ 5 passed  ✗ 3 failed  ? 1 not graded  in ").has("  worth $0.0089 ($0.00 paid)");
+    shown.has("✓ 5 passed  ✗ 3 failed  ? 1 ungraded  in ").has("  worth $0.0089 ($0.00 paid)");
     shown.has("Results  agentv-demo/.agentv/results/");
     shown.has("Report written to: agentv-demo/report.html (html)\n");
     shown.has("Next     agentv eval agentv-demo/support.eval.yaml");
@@ -85,5 +85,5 @@ fn nobody_is_called_and_it_works_without_a_home() {
     // Whoever tried to leave the machine would fail: the proxies of a test lead nowhere, and here there is no PATH either.
     let cx = context();
     let ran = cx.agentv(["demo"]).env("PATH", "").env("HOME", "/nonexistent").run();
-    ran.success().stdout_has("✓ 5 passed  ✗ 3 failed  ? 1 not graded");
+    ran.success().stdout_has("✓ 5 passed  ✗ 3 failed  ? 1 ungraded");
 }

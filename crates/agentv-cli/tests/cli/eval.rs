@@ -108,7 +108,9 @@ Lowest performing eval cases:
   1. good: 1.000
   2. bad: 0.000
 
-Status: 1 pass, 1 fail
+Status: 1 pass, 0 fail, 1 error
+Pass rate: 50.0 % (9.5 % to 90.5 %)
+Mean of graded cases: 1.000 (n=1)
 
 Results written to: [DIR]/out.jsonl
 "
@@ -173,6 +175,8 @@ fn keys_of_a_record_have_a_fixed_order() {
         "conversation_id",
         "score",
         "status",
+        "outcome",
+        "simulated",
         "hits",
         "misses",
         "candidate_answer",

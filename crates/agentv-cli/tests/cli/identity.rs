@@ -108,15 +108,19 @@ fn refuses_duplicate(name: &str, text: &str, first_line: usize, place: &str) {
     assert_eq!((records.len(), ids), (2, BTreeSet::from(["a", "b"])));
 }
 
+/// A suite in YAML with these cases, each in flow style.
+fn suite_of(cases: &[String]) -> String {
+    let list = cases.join("\n  - ");
+    format!("execution:\n  evaluators:\n    - {GRADER}\nevalcases:\n  - {list}\n")
+}
+
 #[test]
 fn an_id_is_used_once_in_a_suite() {
     let case = |id: &str| format!("{{\"id\": \"{id}\", \"input\": \"q\", \"criteria\": \"c\"}}");
     let rows = ["a", "b", "a"].map(case);
     refuses_duplicate("data.jsonl", &format!("\n{}", rows.join("\n")), 2, "data.jsonl:4:8");
     refuses_duplicate("data.json", &format!("[\n{}]", rows.join(",\n")), 2, "data.json:4:8");
-    let yaml = format!("execution:\n  evaluators:\n    - {GRADER}\nevalcases:\n");
-    let list: String = rows.iter().map(|row| format!("  - {row}\n")).collect();
-    refuses_duplicate("suite.yaml", &(yaml + &list), 5, "suite.yaml:7:12");
+    refuses_duplicate("suite.yaml", &suite_of(&rows), 5, "suite.yaml:7:12");
     let table = "id,input,criteria\na,q,c\n\nb,\"q\nq\",c\na,q,c\n";
     refuses_duplicate("data.csv", table, 2, "data.csv:6:1");
 }
@@ -128,9 +132,8 @@ fn an_id_is_used_once_in_a_suite_that_is_read_in_pieces_or_streamed() {
         |id: String| format!("{{\"id\": \"{id}\", \"input\": \"{long}\", \"criteria\": \"c\"}}");
     let ids = (0..1500).map(|number| format!("c{number}")).chain(["c3".to_owned()]);
     let rows: Vec<String> = ids.map(case).collect();
-    let yaml = format!("execution:\n  evaluators:\n    - {GRADER}\nevalcases:\n");
-    let list: String = rows.iter().map(|row| format!("  - {row}\n")).collect();
-    for (name, text, first) in [("suite.yaml", yaml + &list, 8), ("data.jsonl", rows.join("\n"), 4)]
+    for (name, text, first) in
+        [("suite.yaml", suite_of(&rows), 8), ("data.jsonl", rows.join("\n"), 4)]
     {
         let (_cx, [ran, skipping]) = twice(name, &text);
         let message = format!("duplicate id \"c3\" (first used at line {first})");
@@ -195,4 +198,24 @@ fn equal_rows_of_a_streamed_dataset_are_numbered() {
         .flat_map(|shard| ids(&cx, "data.jsonl", &rows, &["--shard", shard]))
         .collect();
     assert_eq!(shards.into_iter().collect::<BTreeSet<_>>(), all.into_iter().collect());
+}
+
+#[test]
+fn evaluators_of_one_name_are_warned_of() {
+    let cx = mocked(&["a"]);
+    let two = format!("{GRADER}\n    - {GRADER}");
+    cx.write("suite.yaml", &cases(&["a"]).replace(GRADER, &two));
+    let ran = eval(&cx, &[]);
+    ran.success().stderr_has("duplicate evaluator name \"says-ok\"").stderr_has("suite.yaml:4:");
+    assert_eq!(ran.record()["evaluator_results"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn metadata_that_is_not_a_mapping_is_left_out() {
+    let cx = mocked(&["a"]);
+    let suite = cx.read("suite.yaml");
+    cx.write("suite.yaml", &format!("{suite}    metadata: {{owner: billing, ids: [1, 2]}}\n"));
+    eval(&cx, &[]).success().stderr_lacks("metadata");
+    cx.write("suite.yaml", &format!("{suite}    metadata: billing\n"));
+    eval(&cx, &[]).success().stderr_has("`metadata` of case `a` is left out");
 }

@@ -39,6 +39,7 @@ mod selection;
 mod terminal;
 mod trials;
 mod validate;
+mod views;
 mod vscode;
 mod workspace;
 

@@ -109,7 +109,7 @@ fn ctrl_c_leaves_a_clean_screen() {
     terminal.wait_for("1/2  50 %");
     terminal.press("\x03");
     let shown = terminal.finish();
-    tidy(shown.code(130).has("✓ 1 passed  in "));
+    tidy(shown.code(130).has("✓ 1 passed  1 not run  in "));
     shown.has("error: interrupted: cases under way have no record");
     shown.has("help: take it up again with `agentv eval --resume ").lacks("^C");
 }
@@ -188,9 +188,9 @@ fn judges_that_went_wrong_are_told_apart() {
     );
     cx.write("suite.yaml", &suite.replace(GRADER, &judge));
     let shown = watch(&cx, (50, 80), &[]).finish();
-    shown.code(0).lacks("Failures").has("Judge errors  the grading went wrong");
-    shown.has("  ? a  taste\n    error    ").has("✓ 0 passed  ? 2 not graded");
-    shown.has("taste      0.000   0/2       2       3  code_judge").has("agentv grade latest");
+    shown.code(3).lacks("Failures").has("Grading errors  grading failed");
+    shown.has("  ? a  taste\n    error    ").has("✓ 0 passed  ? 2 ungraded");
+    shown.has("taste          -   0/0       2       3  code_judge").has("agentv grade latest");
 }
 
 #[test]
@@ -200,7 +200,9 @@ fn quiet_tells_what_did_not_pass_and_where_the_results_are() {
     let expected = "\
 ✗ 0.000  bad-one  default  Does not contain \"ok\"
 ! 0.000  broken  default  broken (exit code 1)
-Status: 1 pass, 2 fail
+Status: 1 pass, 1 fail, 1 error
+Pass rate: 33.3 % (6.1 % to 79.2 %)
+Mean of graded cases: 0.500 (n=2)
 Results written to: [DIR]/out.jsonl
 ";
     assert_eq!((cx.redact(&ran.code(3).stdout).as_str(), ran.stderr.as_str()), (expected, ""));

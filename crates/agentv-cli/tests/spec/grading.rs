@@ -113,7 +113,7 @@ fn a_record_has_its_keys_in_this_order() {
         |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&record),
-        "timestamp eval_id dataset conversation_id score status hits misses candidate_answer target reasoning \
+        "timestamp eval_id dataset conversation_id score status outcome hits misses candidate_answer target reasoning \
          lm_provider_request evaluator_results trace_summary execution_metrics"
     );
     assert_eq!(
@@ -209,7 +209,7 @@ fn a_required_evaluator_that_breaks_is_not_met() {
         { "name": "text", "type": "contains", "value": "hi", "required": true },
         { "name": "other", "type": "contains", "value": "ho", "required": true },
     ]);
-    let record = cx.grade("hi", evaluators).success().record();
+    let record = cx.grade("hi", evaluators).code(3).record();
     assert_eq!(record["failed_required"], json!(["gate", "other"]));
     assert_eq!((&record["score"], &record["status"]), (&json!(0.5), &json!("fail")));
     let keys: Vec<&String> = record.as_object().unwrap().keys().collect();
@@ -246,7 +246,7 @@ fn an_evaluator_that_fails_does_not_stop_the_others() {
         after.evaluator(),
     ]);
     let ran = cx.grade("hi", evaluators);
-    let record = ran.success().record();
+    let record = ran.code(3).record();
     assert_eq!(record["score"], 0.5);
     assert_eq!(record.get("error"), None);
     assert_eq!(after.calls().len(), 1);

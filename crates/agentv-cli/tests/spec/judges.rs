@@ -16,7 +16,9 @@ fn shell(script: &str) -> Value {
 fn printed(stdout: &str) -> Value {
     let cx = context();
     let judge = cx.judge_dump("judge", stdout);
-    let record = cx.grade("text", json!([judge.evaluator()])).success().record();
+    let ran = cx.grade("text", json!([judge.evaluator()]));
+    let record = ran.record();
+    ran.code(if record["outcome"] == "ungraded" { 3 } else { 0 });
     result_of(&record, "judge").clone()
 }
 
@@ -38,7 +40,7 @@ fn check_failed(result: &Value, kind: &str, why: &str) {
 /// The result of this judge script, which must fail.
 #[track_caller]
 fn check_script_failed(script: &str, kind: &str, why: &str) -> Value {
-    let record = context().grade("text", shell(script)).success().record();
+    let record = context().grade("text", shell(script)).code(3).record();
     let result = result_of(&record, "judge");
     check_failed(result, kind, why);
     result.clone()
@@ -379,7 +381,7 @@ fn a_judge_that_takes_too_long_is_ended() {
     let cx = context();
     let mut evaluators = shell("echo started >&2; exec sleep 600");
     evaluators[0]["timeout_seconds"] = json!(0.25);
-    let record = cx.grade("text", evaluators).success().record();
+    let record = cx.grade("text", evaluators).code(3).record();
     let result = result_of(&record, "judge");
     check_failed(result, "timeout", "Process timed out after 250ms");
 }
@@ -394,7 +396,7 @@ fn the_limit_for_agents_holds_for_judges_and_zero_is_none() {
         let ran = cx
             .agentv(["eval", "suite.yaml", "--out", "out.jsonl", "--agent-timeout", seconds])
             .run();
-        result_of(&ran.success().record(), "judge").clone()
+        result_of(&ran.record(), "judge").clone()
     };
     check_failed(&run("exec sleep 600", "0.25"), "timeout", "Process timed out after 250ms");
     assert_eq!(run("echo '{\"score\":1}'", "0")["score"], 1);
@@ -405,7 +407,7 @@ fn a_judge_that_never_stops_talking_is_ended() {
     for stream in ["yes >&2", "yes"] {
         let mut evaluators = shell(stream);
         evaluators[0]["timeout_seconds"] = json!(0.25);
-        let record = context().grade("text", evaluators).success().record();
+        let record = context().grade("text", evaluators).code(3).record();
         check_failed(result_of(&record, "judge"), "timeout", "Process timed out after 250ms");
     }
 }
@@ -415,7 +417,7 @@ fn a_judge_that_cannot_be_started_says_so() {
     let cx = context();
     let evaluators =
         json!([{ "name": "judge", "type": "code_judge", "script": ["no-such-program", "x"] }]);
-    let record = cx.grade("text", evaluators).success().record();
+    let record = cx.grade("text", evaluators).code(3).record();
     check_failed(
         result_of(&record, "judge"),
         "provider",
@@ -425,7 +427,7 @@ fn a_judge_that_cannot_be_started_says_so() {
     let cx = context();
     cx.write("judge.sh", "#!/bin/sh\n");
     let evaluators = json!([{ "name": "judge", "type": "code_judge", "script": ["./judge.sh"] }]);
-    let record = cx.grade("text", evaluators).success().record();
+    let record = cx.grade("text", evaluators).code(3).record();
     check_failed(result_of(&record, "judge"), "provider", "Permission denied");
 }
 
@@ -462,7 +464,7 @@ fn a_directory_that_is_not_there_is_named() {
     let mut evaluators = shell("echo '{\"score\":1}'");
     evaluators[0]["cwd"] = json!("nowhere");
     let ran = cx.grade("text", evaluators);
-    ran.success().stderr_has("`nowhere`");
+    ran.code(3).stderr_has("`nowhere`");
     check_failed(result_of(&ran.record(), "judge"), "provider", "nowhere");
 }
 

@@ -32,7 +32,8 @@ fn said(reply: &str) -> Value {
     let evaluators = json!([{ "name": "judge", "type": "llm_judge" }]);
     let cx = context();
     let ran = run(&cx, &mock_target("default", "x"), &api, &suite(evaluators));
-    let record = ran.success().record();
+    let record = ran.record();
+    ran.code(if record["outcome"] == "ungraded" { 3 } else { 0 });
     let result = result_of(&record, "judge");
     assert_eq!(record["score"], result["score"]);
     assert_eq!((&record["hits"], &record["misses"]), (&result["hits"], &result["misses"]));
@@ -181,9 +182,10 @@ fn s012_s068_an_unreadable_reply_is_silent_and_still_no_bad_answer() {
         let cx = context();
         let ran = run(&cx, &mock_target("default", "x"), &api, &suite);
         assert_eq!(ran.stderr, "");
-        ran.success().stdout_has("Grading errors: 1");
+        // The score stays 0, as in 2.x; but a case that nobody graded leaves the run incomplete.
+        ran.code(3).stdout_has("Grading errors: 1");
         let record = ran.record();
-        assert_eq!(record["score"], 0);
+        assert_eq!((&record["score"], &record["outcome"]), (&json!(0), &json!("ungraded")));
         assert_eq!((&record["hits"], &record["misses"]), (&json!([]), &json!([])));
         assert_eq!(record.get("error"), None);
         let result = result_of(&record, "llm_judge");

@@ -1,7 +1,7 @@
 //! Models over HTTP: what is sent, what is asked again and when, and that no key is ever seen.
 
 use crate::context;
-use agentv_test_support::{Asked, FakeLlm, FakeReply, Ran, TestContext, cases, targets};
+use agentv_test_support::{FakeLlm, FakeReply, LlmCall, Ran, TestContext, cases, targets};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -102,7 +102,7 @@ fn s014_s070_anthropic_asks_a_model_with_a_budget_to_think() {
     let asked = server.only();
     assert_eq!((asked.path.as_str(), asked.header("x-api-key")), ("/v1/messages", KEY));
     assert_eq!(asked.header("anthropic-version"), "2023-06-01");
-    let Asked { body, .. } = asked;
+    let LlmCall { body, .. } = asked;
     assert_eq!((&body["model"], &body["max_tokens"]), (&json!("claude-literal"), &json!(3048)));
     assert_eq!(body["thinking"], json!({ "type": "enabled", "budget_tokens": 2048 }));
     assert_eq!(
@@ -265,7 +265,7 @@ fn too_many_requests_shrink_what_is_in_flight_and_verbose_says_so() {
 }
 
 /// The case that a request is about.
-fn case_of(asked: &Asked) -> String {
+fn case_of(asked: &LlmCall) -> String {
     let question = asked.body["messages"][1]["content"].as_str().unwrap();
     question.strip_prefix("Question ").unwrap().to_owned()
 }

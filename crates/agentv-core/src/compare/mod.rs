@@ -14,7 +14,6 @@ mod pairs;
 mod verdict;
 
 use crate::stats::{Resampling, mean};
-use agentv_wire::Status;
 use agentv_wire::comparison::{Comparison, ComparisonSummary, MatchedCase, PairOutcome, Unmatched};
 use pairs::{Matching, Pair};
 use std::sync::Arc;
@@ -30,11 +29,11 @@ pub struct Scored {
     pub dataset: Arc<str>,
     pub target: Arc<str>,
     /// Which trial of its case, where the record says so; else records of one case are trials in their order.
-    pub trial: Option<u64>,
+    pub trial: Option<u32>,
     /// Finite; a record whose score is not is left out.
     pub score: f64,
-    /// Records of 2.x have none.
-    pub status: Option<Status>,
+    /// Whether its outcome is `pass`. Of records of 2.x this is not known.
+    pub passed: Option<bool>,
     /// Whether it ended in an error. Its score is 0 then.
     pub failed: bool,
     pub tags: Box<[Arc<str>]>,
@@ -173,8 +172,7 @@ fn thousandths(value: f64) -> f64 {
 }
 
 fn pass_rate<'r>(records: impl Iterator<Item = &'r &'r Scored>) -> Option<f64> {
-    let passed: Option<Vec<f64>> =
-        records.map(|record| Some(f64::from(record.status? == Status::Pass))).collect();
+    let passed: Option<Vec<f64>> = records.map(|record| record.passed.map(f64::from)).collect();
     mean(passed?)
 }
 

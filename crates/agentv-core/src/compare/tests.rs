@@ -12,7 +12,7 @@ fn record(eval_id: &str, score: f64) -> Scored {
         target: "default".into(),
         trial: None,
         score,
-        status: Some(if score >= 1.0 { Status::Pass } else { Status::Fail }),
+        passed: Some(score >= 1.0),
         failed: false,
         tags: [].into(),
         grades: [].into(),

@@ -26,7 +26,9 @@ mod sums;
 pub use clusters::Clusters;
 pub use distribution::{normal_quantile, student_quantile};
 pub use paired::{EXACT_UP_TO, exact_mcnemar, sign_flip};
-pub use pass::{all_of_k, any_of_k, wilson_interval, wilson_interval_of_mean};
+pub use pass::{
+    all_of_k, any_of_k, wilson_interval, wilson_interval_of_mean, wilson_interval_of_sample,
+};
 pub use random::Random;
 pub use sums::ClusterSums;
 

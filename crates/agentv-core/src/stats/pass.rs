@@ -31,14 +31,18 @@ pub fn wilson_interval(passed: usize, trials: usize, confidence: f64) -> Option<
 /// The same for the mean of so many values from 0 to 1. No values of that mean scatter more than zeros and ones, so it is
 /// never too narrow.
 pub fn wilson_interval_of_mean(rate: f64, values: usize, confidence: f64) -> Option<Interval> {
-    if values == 0 || !(0.0..=1.0).contains(&rate) || !(0.0..1.0).contains(&confidence) {
+    wilson_interval_of_sample(rate, float(values), confidence)
+}
+
+/// The same for a sample whose values are not independent, by its effective size.
+pub fn wilson_interval_of_sample(rate: f64, size: f64, confidence: f64) -> Option<Interval> {
+    if size <= 0.0 || !(0.0..=1.0).contains(&rate) || !(0.0..1.0).contains(&confidence) {
         return None;
     }
-    let count = float(values);
     let z = normal_quantile(f64::midpoint(1.0, confidence));
-    let shrink = 1.0 + z * z / count;
-    let centre = (rate + z * z / (2.0 * count)) / shrink;
-    let reach = z * (rate * (1.0 - rate) / count + z * z / (4.0 * count * count)).sqrt() / shrink;
+    let shrink = 1.0 + z * z / size;
+    let centre = (rate + z * z / (2.0 * size)) / shrink;
+    let reach = z * (rate * (1.0 - rate) / size + z * z / (4.0 * size * size)).sqrt() / shrink;
     // Rounding must not leave the rate itself outside.
     Some(Interval {
         low: (centre - reach).clamp(0.0, rate),

@@ -5,7 +5,7 @@ use crate::stats::{
     wilson_interval_of_mean,
 };
 use agentv_wire::comparison::MeanInterval;
-use agentv_wire::{FlakyCase, PassOfK, TrialTotals};
+use agentv_wire::{FlakyCase, Outcome, PassOfK, TrialTotals};
 use std::collections::BTreeMap;
 
 /// The trials of one case on one target so far. Small, since one is kept for every case that is not done yet.
@@ -13,25 +13,42 @@ use std::collections::BTreeMap;
 pub struct CaseTrials {
     pub trials: u32,
     pub passed: u32,
+    pub ungraded: u32,
     pub errors: u32,
     /// Scores that are neither 0 nor 1.
     between: u32,
+    /// Of graded trials.
     scores: ClusterSums,
+    /// Of all trials, as records have them.
+    sum_of_all: f64,
 }
 
 impl CaseTrials {
-    /// Takes the next trial. An error counts with its score, which is 0.
-    pub fn add(&mut self, score: f64, is_pass: bool, is_error: bool) {
+    /// Takes the next trial. Only graded ones have a score.
+    pub fn add(&mut self, score: f64, outcome: Outcome) {
         self.trials += 1;
-        self.passed += u32::from(is_pass);
-        self.errors += u32::from(is_error);
-        self.between += u32::from(score > 0.0 && score < 1.0);
-        self.scores.add(score, 1);
+        match outcome {
+            Outcome::Pass => self.passed += 1,
+            Outcome::Fail => {}
+            Outcome::Ungraded => self.ungraded += 1,
+            Outcome::Error => self.errors += 1,
+        }
+        self.sum_of_all += score;
+        if outcome.is_graded() {
+            self.between += u32::from(score > 0.0 && score < 1.0);
+            self.scores.add(score, 1);
+        }
     }
 
-    /// The mean score; 0 without any trial.
-    pub fn mean(&self) -> f64 {
-        self.scores.mean().unwrap_or_default()
+    /// The mean score of all trials as records have it, where an error is 0; 0 without any. For lines that scripts of 2.x
+    /// read.
+    pub fn mean_of_all(&self) -> f64 {
+        self.sum_of_all / f64::from(self.trials.max(1))
+    }
+
+    /// The mean score of graded trials. `None` without any.
+    pub fn mean(&self) -> Option<f64> {
+        self.scores.mean()
     }
 
     /// Whether some trials pass and some do not.
@@ -42,7 +59,7 @@ impl CaseTrials {
     /// Where the mean score of many more trials would lie. `None` with fewer than two. A mean of zeros and ones is a share,
     /// which Wilson's interval is made for.
     pub fn interval(&self) -> Option<Interval> {
-        let is_share = self.between == 0 && self.trials > 1;
+        let is_share = self.between == 0 && self.scores.len() > 1;
         if is_share { wilson(&self.scores) } else { interval(&self.scores) }
     }
 
@@ -73,7 +90,9 @@ fn wilson(sums: &ClusterSums) -> Option<Interval> {
 pub struct TrialFigures {
     /// How many cases passed so many of so many trials: `(trials, passed)`.
     counts: BTreeMap<(u32, u32), usize>,
+    /// Of graded trials, by case.
     sums: ClusterSums,
+    ungraded: usize,
     errors: usize,
     flaky: usize,
     /// The flaky cases that pass least often, the worst first.
@@ -96,7 +115,8 @@ impl TrialFigures {
             return;
         }
         *self.counts.entry((case.trials, case.passed)).or_default() += 1;
-        self.sums.add(case.scores.sum(), case.trials as usize);
+        self.sums.add(case.scores.sum(), case.scores.len());
+        self.ungraded += case.ungraded as usize;
         self.errors += case.errors as usize;
         if case.is_flaky() {
             self.flaky += 1;
@@ -113,8 +133,9 @@ impl TrialFigures {
         let at = self.worst.partition_point(is_worse);
         if at < NAMED {
             let (trials, passed) = (case.trials, case.passed);
-            let flaky =
-                FlakyCase { eval_id: eval_id.to_owned(), trials, passed, mean_score: case.mean() };
+            // A flaky case has passed at least once, so it was graded.
+            let mean_score = case.mean().unwrap_or_default();
+            let flaky = FlakyCase { eval_id: eval_id.to_owned(), trials, passed, mean_score };
             self.worst.insert(at, flaky);
             self.worst.truncate(NAMED);
         }
@@ -122,7 +143,6 @@ impl TrialFigures {
 
     /// What it comes to. `None` without any case.
     pub fn totals(&self, dataset: &str, target: &str) -> Option<TrialTotals> {
-        let mean_score = self.sums.mean()?;
         let trials = self.counts.keys().map(|(trials, _)| *trials).max()?;
         let records = |of: fn((u32, u32)) -> u32| -> usize {
             self.counts.iter().map(|(key, cases)| of(*key) as usize * cases).sum()
@@ -130,12 +150,13 @@ impl TrialFigures {
         Some(TrialTotals {
             dataset: dataset.to_owned(),
             target: target.to_owned(),
-            cases: self.sums.len(),
+            cases: self.counts.values().sum(),
             trials,
             recorded: records(|(trials, _)| trials),
             passed: records(|(_, passed)| passed),
+            ungraded: self.ungraded,
             errors: self.errors,
-            mean_score,
+            mean_score: self.sums.mean(),
             interval: interval(&self.sums).map(wire),
             pass: told(trials).filter_map(|k| self.pass(k)).collect(),
             flaky: self.flaky,
@@ -178,7 +199,7 @@ mod tests {
     fn case(scores: &[f64]) -> CaseTrials {
         let mut case = CaseTrials::default();
         for score in scores {
-            case.add(*score, *score >= 1.0, false);
+            case.add(*score, if *score >= 1.0 { Outcome::Pass } else { Outcome::Fail });
         }
         case
     }
@@ -220,7 +241,7 @@ mod tests {
             near(pass.pass_hat_k, all);
         }
         // Case means 1, 2/3, 1/3, 0: standard error √(5/27)/2, and Student's 3.182… with 3 degrees of freedom.
-        near(found.mean_score, 0.5);
+        near(found.mean_score.unwrap(), 0.5);
         let reach = 3.182_446_305_284_263 * (5.0_f64 / 27.0).sqrt() / 2.0;
         let interval = found.interval.unwrap();
         near(interval.low, (0.5 - reach).max(0.0));
@@ -257,6 +278,22 @@ mod tests {
         assert_eq!(pass, [(0.75, 0.75), (1.0, 0.0)]);
         assert_eq!((found.cases, found.trials, found.recorded), (2, 2, 3));
         assert_eq!(TrialFigures::default().totals("suite", "target"), None);
+    }
+
+    #[test]
+    fn trials_without_a_grade_have_no_score() {
+        let mut found = case(&[1.0, 0.5]);
+        found.add(0.0, Outcome::Error);
+        found.add(0.3, Outcome::Ungraded);
+        assert_eq!((found.trials, found.passed, found.ungraded, found.errors), (4, 1, 1, 1));
+        assert_eq!(found.mean(), Some(0.75));
+        let mut figures = TrialFigures::default();
+        figures.add("a", &found);
+        let totals = figures.totals("suite", "target").unwrap();
+        assert_eq!((totals.recorded, totals.passed), (4, 1));
+        assert_eq!((totals.ungraded, totals.errors, totals.mean_score), (1, 1, Some(0.75)));
+        // pass@1 is over all trials: what could not be graded did not pass.
+        assert_eq!(totals.pass[0].pass_at_k, 0.25);
     }
 
     #[test]
@@ -297,7 +334,7 @@ mod tests {
             let clusters = Clusters::new(cases.clone());
             let certain = clusters.standard_error().unwrap() < 1e-9;
             prop_assume!(!certain);
-            prop_assert!((found.mean_score - clusters.mean().unwrap()).abs() < 1e-9);
+            prop_assert!((found.mean_score.unwrap() - clusters.mean().unwrap()).abs() < 1e-9);
             let (interval, expected) = (found.interval.unwrap(), clusters.student_interval(0.95).unwrap());
             prop_assert!((interval.low - expected.low.max(0.0)).abs() < 1e-6);
             prop_assert!((interval.high - expected.high.min(1.0)).abs() < 1e-6);

@@ -2,86 +2,148 @@
 
 use agentv_core::call::Role;
 use agentv_core::provider::ProviderErrorKind;
-use agentv_core::{CallContext, ProviderError, Request, Response, TargetName};
+use agentv_core::{
+    CallContext, EvalId, EvaluatorName, ProviderError, Request, Response, SuiteId, TargetName,
+    WorkId,
+};
 use agentv_wire::{Object, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Who was asked for what.
+/// Which call: for which work, whom, in which role, and for the how many-th time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Call {
-    pub eval_id: String,
-    pub target: String,
-    /// From 0; absent for the first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial: Option<u32>,
+pub struct CallKey {
+    #[serde(with = "work_text")]
+    pub work: WorkId,
+    /// Whom is asked.
+    pub target: TargetName,
     pub role: Role,
     /// Who grades, unless this is the candidate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evaluator: Option<String>,
+    pub evaluator: Option<EvaluatorName>,
     /// From 1: of a candidate the attempt, of a grader how often it has asked this before.
     pub ask: u32,
 }
 
-impl Call {
+/// A call of a cassette of version 1, which does not say of which suite and which candidate it is.
+#[derive(Debug, Deserialize)]
+pub(super) struct LegacyCallKey {
+    eval_id: EvalId,
+    target: TargetName,
+    #[serde(default)]
+    trial: Option<u32>,
+    role: Role,
+    #[serde(default)]
+    evaluator: Option<EvaluatorName>,
+    ask: u32,
+}
+
+impl CallKey {
     pub(super) fn of(target: &TargetName, request: &Request, cx: &CallContext) -> Self {
         let purpose = &cx.purpose;
+        let mut work = purpose.work.as_deref().cloned().unwrap_or_else(|| WorkId {
+            suite: SuiteId::from(""),
+            eval_id: EvalId::from(request.eval_id.as_str()),
+            target: target.clone(),
+            trial: 0,
+        });
         let of_candidate = purpose.role == Role::Candidate;
-        let case =
-            purpose.work.as_ref().filter(|_| !of_candidate).map(|work| work.eval_id.to_string());
+        if of_candidate {
+            // In a batch, each request has the id of its case.
+            work.eval_id = EvalId::from(request.eval_id.as_str());
+        }
         Self {
-            eval_id: case.unwrap_or_else(|| request.eval_id.clone()),
-            target: target.to_string(),
-            trial: purpose.later_trial(),
+            work,
+            target: target.clone(),
             role: purpose.role,
-            evaluator: purpose.evaluator.as_ref().map(ToString::to_string),
+            evaluator: purpose.evaluator.clone(),
             ask: if of_candidate { request.attempt + 1 } else { purpose.repetition },
         }
     }
+
+    /// As a cassette of version 1 knows it.
+    pub(super) fn legacy(mut self) -> Self {
+        (self.work.suite, self.work.target) = (SuiteId::from(""), TargetName::from(""));
+        self
+    }
 }
 
-impl fmt::Display for Call {
+impl From<LegacyCallKey> for CallKey {
+    fn from(key: LegacyCallKey) -> Self {
+        let LegacyCallKey { eval_id, target, trial, role, evaluator, ask } = key;
+        let work = WorkId {
+            suite: SuiteId::from(""),
+            eval_id,
+            target: TargetName::from(""),
+            trial: trial.unwrap_or(0),
+        };
+        Self { work, target, role, evaluator, ask }
+    }
+}
+
+impl fmt::Display for CallKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { eval_id, target, trial, role, evaluator, ask } = self;
-        write!(f, "target `{target}` for case `{eval_id}`")?;
-        let evaluator = evaluator.as_deref().unwrap_or_default();
+        let Self { work, target, role, evaluator, ask } = self;
+        write!(f, "target `{target}` for case `{}`", work.eval_id)?;
+        let evaluator = evaluator.as_ref().map(EvaluatorName::as_str).unwrap_or_default();
         match role {
             Role::Candidate => {}
             Role::Judge => write!(f, " as the judge of `{evaluator}`")?,
             Role::Proxy => write!(f, " as asked by the script of `{evaluator}`")?,
         }
-        if let Some(trial) = trial {
-            write!(f, ", trial {trial}")?;
+        if work.trial > 0 {
+            write!(f, ", trial {}", work.trial)?;
         }
         write!(f, ", ask {ask}")
     }
 }
 
+/// A [`WorkId`] in its text form, which reads well in a diff.
+mod work_text {
+    use agentv_core::WorkId;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        work: &WorkId,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(work)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<WorkId, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 /// The first line of the file.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct CassetteHeader {
     pub agentv_cassette: u32,
 }
 
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+/// Read, but no longer written.
+pub(super) const LEGACY_VERSION: u32 = 1;
 
 /// Another line of the file.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Line {
-    pub call: Call,
+pub(super) struct CassetteLine<K = CallKey> {
+    pub call: K,
     /// A hash of what was asked.
     pub request: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<Response>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<Failure>,
+    pub error: Option<RecordedError>,
 }
 
 /// An error that can be written and read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Failure {
+pub(super) struct RecordedError {
     kind: FailureKind,
     message: String,
     #[serde(default, skip_serializing_if = "Object::is_empty")]
@@ -97,15 +159,15 @@ enum FailureKind {
     Failed,
 }
 
-impl Line {
+impl CassetteLine {
     pub(super) fn new(
-        call: Call,
+        call: CallKey,
         request: String,
         outcome: &Result<Response, ProviderError>,
     ) -> Self {
         let (response, error) = match outcome {
             Ok(response) => (Some(without_log(response.clone())), None),
-            Err(error) => (None, Some(Failure::of(error))),
+            Err(error) => (None, Some(RecordedError::of(error))),
         };
         Self { call, request, response, error }
     }
@@ -113,14 +175,16 @@ impl Line {
     pub(super) fn text(&self) -> io::Result<String> {
         number::to_string(self).map_err(io::Error::other)
     }
+}
 
+impl<K: Into<CallKey>> CassetteLine<K> {
     /// What came back; an answer without words, if the line says nothing.
-    pub(super) fn outcome(self) -> (Call, String, Result<Response, ProviderError>) {
+    pub(super) fn outcome(self) -> (CallKey, String, Result<Response, ProviderError>) {
         let outcome = match self.error {
             Some(error) => Err(error.into()),
             None => Ok(self.response.unwrap_or_default()),
         };
-        (self.call, self.request, outcome)
+        (self.call.into(), self.request, outcome)
     }
 }
 
@@ -132,7 +196,7 @@ fn without_log(mut response: Response) -> Response {
     response
 }
 
-impl Failure {
+impl RecordedError {
     fn of(error: &ProviderError) -> Self {
         let kind = match error.kind {
             ProviderErrorKind::Timeout => FailureKind::Timeout,
@@ -147,8 +211,8 @@ impl Failure {
     }
 }
 
-impl From<Failure> for ProviderError {
-    fn from(failure: Failure) -> Self {
+impl From<RecordedError> for ProviderError {
+    fn from(failure: RecordedError) -> Self {
         let kind = match failure.kind {
             FailureKind::Timeout => ProviderErrorKind::Timeout,
             FailureKind::Http(status) => ProviderErrorKind::Http { status, retry_after: None },

@@ -8,8 +8,8 @@ mod call;
 mod recording;
 mod replaying;
 
-pub use call::{Call, CassetteError};
-pub use recording::{Recorder, Recording};
+pub use call::{CallKey, CassetteError};
+pub use recording::{Recorder, RecordingProvider};
 pub use replaying::{Player, Replaying};
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! A provider whose calls are written down; itself a provider.
 
-use super::call::{Call, CassetteError, Head, Line, VERSION};
+use super::call::{CallKey, CassetteError, CassetteHeader, CassetteLine, VERSION};
 use crate::atomic_file::AtomicFile;
 use crate::cache::{RequestDigest, took};
 use agentv_core::call::Role;
@@ -24,7 +24,7 @@ pub struct Recorder {
 
 #[derive(Debug)]
 struct Recorded {
-    calls: Vec<(Call, String)>,
+    calls: Vec<(CallKey, String)>,
     /// Lies beside the cassette until the end, so that a cassette is whole or as it was.
     file: Option<AtomicFile>,
 }
@@ -55,8 +55,8 @@ impl Recorder {
         Ok(calls.len())
     }
 
-    fn note(&self, call: Call, asked: RequestDigest, outcome: &Result<Response, ProviderError>) {
-        let line = Line::new(call.clone(), asked.to_string(), outcome);
+    fn note(&self, call: CallKey, asked: RequestDigest, outcome: &Result<Response, ProviderError>) {
+        let line = CassetteLine::new(call.clone(), asked.to_string(), outcome);
         // What came as JSON can be written as JSON.
         if let Ok(text) = line.text() {
             let mut tape = self.tape.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,8 +65,8 @@ impl Recorder {
     }
 }
 
-fn write(mut file: AtomicFile, calls: &[(Call, String)]) -> io::Result<()> {
-    let head = serde_json::to_string(&Head { agentv_cassette: VERSION })?;
+fn write(mut file: AtomicFile, calls: &[(CallKey, String)]) -> io::Result<()> {
+    let head = serde_json::to_string(&CassetteHeader { agentv_cassette: VERSION })?;
     let mut text = head + "\n";
     for (_, line) in calls {
         text.push_str(line);
@@ -78,13 +78,13 @@ fn write(mut file: AtomicFile, calls: &[(Call, String)]) -> io::Result<()> {
 
 /// Asks, and has what came back written down, errors too.
 #[derive(Debug)]
-pub struct Recording {
+pub struct RecordingProvider {
     target: TargetName,
     provider: Arc<dyn Provider>,
     recorder: Arc<Recorder>,
 }
 
-impl Recording {
+impl RecordingProvider {
     pub fn new(target: TargetName, provider: Arc<dyn Provider>, recorder: Arc<Recorder>) -> Self {
         Self { target, provider, recorder }
     }
@@ -120,7 +120,7 @@ impl Recording {
     }
 }
 
-impl Layer for Recording {
+impl Layer for RecordingProvider {
     fn inner(&self) -> &dyn Provider {
         &*self.provider
     }
@@ -136,7 +136,7 @@ impl Layer for Recording {
         }
         let asked = self.digest(request);
         let outcome = self.call(request, cx).await;
-        let call = Call::of(&self.target, request, cx);
+        let call = CallKey::of(&self.target, request, cx);
         self.recorder.note(call, asked, &self.as_seen(&outcome, cx));
         outcome
     }
@@ -154,7 +154,7 @@ impl Layer for Recording {
         let responses = batch.invoke_batch(requests, cx).await?;
         if responses.len() == requests.len() && !cx.cancel.is_cancelled() {
             for ((request, asked), response) in requests.iter().zip(asked).zip(&responses) {
-                let call = Call::of(&self.target, request, cx);
+                let call = CallKey::of(&self.target, request, cx);
                 self.recorder.note(call, asked, &Ok(response.clone()));
             }
         }

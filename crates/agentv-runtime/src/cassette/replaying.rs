@@ -1,6 +1,8 @@
 //! A provider that only repeats what was recorded; there is nobody behind it.
 
-use super::call::{Call, CassetteError, Head, Line, VERSION};
+use super::call::{
+    CallKey, CassetteError, CassetteHeader, CassetteLine, LEGACY_VERSION, LegacyCallKey, VERSION,
+};
 use crate::cache::RequestDigest;
 use agentv_core::{
     CallContext, Provider, ProviderError, ProviderInfo, Request, Response, TargetName,
@@ -17,8 +19,10 @@ pub struct Player {
     path: PathBuf,
     /// Words that name files below it are the same on every machine.
     root: PathBuf,
+    /// Whether it is of version 1, whose calls do not say of which suite they are.
+    is_legacy: bool,
     /// A lock and not a message: answers are handed out once each, in a moment.
-    calls: Mutex<HashMap<Call, HashMap<String, Answers>>>,
+    calls: Mutex<HashMap<CallKey, HashMap<String, Answers>>>,
 }
 
 /// What came back of the same call, where several cases of one id asked the same.
@@ -30,22 +34,40 @@ impl Player {
         let text = fs::read_to_string(path)
             .map_err(|source| CassetteError::Unreadable { path: own(), source })?;
         let mut lines = text.lines().enumerate();
-        let head = lines.next().and_then(|(_, line)| serde_json::from_str::<Head>(line).ok());
-        if head.is_none_or(|head| head.agentv_cassette != VERSION) {
-            return Err(CassetteError::Foreign { path: own() });
-        }
-        let mut calls: HashMap<Call, HashMap<String, Answers>> = HashMap::new();
+        let head =
+            lines.next().and_then(|(_, line)| serde_json::from_str::<CassetteHeader>(line).ok());
+        let is_legacy = match head.map(|head| head.agentv_cassette) {
+            Some(VERSION) => false,
+            Some(LEGACY_VERSION) => true,
+            _ => return Err(CassetteError::Foreign { path: own() }),
+        };
+        let mut calls: HashMap<CallKey, HashMap<String, Answers>> = HashMap::new();
         for (index, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let line: Line = serde_json::from_str(line).map_err(|source| {
-                CassetteError::Broken { path: own(), number: index + 1, source }
+            let outcome = if is_legacy {
+                serde_json::from_str(line).map(CassetteLine::<LegacyCallKey>::outcome)
+            } else {
+                serde_json::from_str(line).map(CassetteLine::<CallKey>::outcome)
+            };
+            let (call, asked, outcome) = outcome.map_err(|source| CassetteError::Broken {
+                path: own(),
+                number: index + 1,
+                source,
             })?;
-            let (call, asked, outcome) = line.outcome();
             calls.entry(call).or_default().entry(asked).or_default().push_back(outcome);
         }
-        Ok(Self { path: own(), root: root.to_owned(), calls: Mutex::new(calls) })
+        Ok(Self { path: own(), root: root.to_owned(), is_legacy, calls: Mutex::new(calls) })
     }
 
-    fn answer(&self, call: &Call, asked: RequestDigest) -> Result<Response, ProviderError> {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether its calls do not say of which suite they are.
+    pub fn is_legacy(&self) -> bool {
+        self.is_legacy
+    }
+
+    fn answer(&self, call: &CallKey, asked: RequestDigest) -> Result<Response, ProviderError> {
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(recorded) = calls.get_mut(call) else {
             return Err(self.miss(call, "is not on the cassette"));
@@ -58,7 +80,7 @@ impl Player {
         next.unwrap_or_else(|| Err(self.miss(call, "was asked less often when it was recorded")))
     }
 
-    fn miss(&self, call: &Call, why: &str) -> ProviderError {
+    fn miss(&self, call: &CallKey, why: &str) -> ProviderError {
         let path = self.path.display();
         ProviderError::failed(format!("{call} {why}; record it with `--record {path}`"))
     }
@@ -81,7 +103,8 @@ impl Replaying {
 #[async_trait]
 impl Provider for Replaying {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
-        let call = Call::of(&self.target, request, cx);
+        let call = CallKey::of(&self.target, request, cx);
+        let call = if self.player.is_legacy { call.legacy() } else { call };
         if request.workspace.is_some() {
             return Err(ProviderError::failed(format!(
                 "{call} cannot be replayed: what an agent leaves in its workspace is not on a cassette"

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A table, and what found no place in it.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct CaseTable {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     /// In words, for people.
@@ -21,7 +21,7 @@ struct Column {
     cells: Vec<String>,
 }
 
-pub(super) fn of(cases: &[Object]) -> Table {
+pub(super) fn of(cases: &[Object]) -> CaseTable {
     let plain_vars = plain_vars(cases);
     let mut columns: Vec<Column> = Vec::new();
     for (key, shape) in CSV_KEYS {
@@ -39,14 +39,14 @@ pub(super) fn of(cases: &[Object]) -> Table {
     let rows = (0..cases.len())
         .map(|row| columns.iter().map(|column| column.cells[row].clone()).collect())
         .collect();
-    Table {
+    CaseTable {
         header: columns.into_iter().map(|column| column.name).collect(),
         rows,
         lost: lost(cases),
     }
 }
 
-impl Table {
+impl CaseTable {
     pub(super) fn text(&self, separator: u8) -> String {
         let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(Vec::new());
         for row in std::iter::once(&self.header).chain(&self.rows) {

@@ -18,7 +18,7 @@ pub(super) struct Question<'a> {
 
 /// A reply that could be read, and what all asks together cost.
 #[derive(Debug)]
-pub(super) struct Reply<T> {
+pub(super) struct JudgeReply<T> {
     pub value: T,
     pub usage: Option<Usage>,
 }
@@ -33,7 +33,7 @@ pub(super) async fn ask<T>(
     question: Question<'_>,
     read: impl Fn(&str) -> Option<T>,
     cx: &EvalContext<'_>,
-) -> Result<Reply<T>, EvaluatorError> {
+) -> Result<JudgeReply<T>, EvaluatorError> {
     let mut total = Total::default();
     let mut said = String::new();
     for _ in 0..question.max_asks {
@@ -45,7 +45,7 @@ pub(super) async fn ask<T>(
         total.add(&reply);
         if let Some(value) = read(&reply.answer) {
             on_accepted.accept();
-            return Ok(Reply { value, usage: total.usage() });
+            return Ok(JudgeReply { value, usage: total.usage() });
         }
         said = reply.answer;
     }

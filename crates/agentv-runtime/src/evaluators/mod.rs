@@ -48,9 +48,9 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::of::<text::Equals>(),
     EvaluatorKind::of::<text::Pattern>(),
     EvaluatorKind::of::<text::IsJson>(),
-    EvaluatorKind::of::<limit::Latency>(),
-    EvaluatorKind::of::<limit::Cost>(),
-    EvaluatorKind::of::<limit::TokenUsage>(),
+    EvaluatorKind::of::<limit::LatencyLimit>(),
+    EvaluatorKind::of::<limit::CostLimit>(),
+    EvaluatorKind::of::<limit::TokenUsageLimit>(),
 ];
 
 /// How one kind of evaluator is named, documented and built.

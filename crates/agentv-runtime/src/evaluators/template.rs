@@ -6,13 +6,13 @@ use agentv_core::prompt::fill;
 
 /// A template as an eval file gives it.
 #[derive(Debug)]
-pub(super) struct Template {
+pub(super) struct JudgeTemplate {
     pub text: String,
     /// The file it was read from, as written.
     pub file: Option<String>,
 }
 
-impl Template {
+impl JudgeTemplate {
     pub(super) fn asks_for(&self, name: &str) -> bool {
         asks_for(&self.text, name)
     }
@@ -24,7 +24,7 @@ pub(super) fn read(
     node: &Node<'_>,
     fields: &mut Fields<'_, '_>,
     build: &mut Build<'_>,
-) -> Option<Template> {
+) -> Option<JudgeTemplate> {
     let looks_like_path = !text.trim().contains(char::is_whitespace);
     let found = build.search.find(text.trim()).ok().filter(|found| found.path.is_file());
     let Some(found) = found else {
@@ -36,12 +36,12 @@ pub(super) fn read(
             let note = fields.warning_at("prompt::file", node.span, message);
             note.help("correct the path, or write the prompt out");
         }
-        return Some(Template { text: text.to_owned(), file: None });
+        return Some(JudgeTemplate { text: text.to_owned(), file: None });
     };
     match std::fs::read_to_string(&found.path) {
         Ok(text) => {
             build.depends_on(&found.path);
-            Some(Template { text: text.replace("\r\n", "\n"), file: Some(found.display) })
+            Some(JudgeTemplate { text: text.replace("\r\n", "\n"), file: Some(found.display) })
         }
         Err(error) => {
             let message = format!(

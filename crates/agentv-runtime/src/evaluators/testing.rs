@@ -159,6 +159,7 @@ impl Bench {
             evaluators_given: true,
             target: None,
             tags: Vec::new(),
+            metadata: None,
             workspace: None,
             fingerprint: Fingerprint([0; 32]),
         }

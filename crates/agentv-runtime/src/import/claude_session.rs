@@ -3,7 +3,7 @@
 
 use super::transcript::text_of;
 use super::{Transcriber, Transcript, Turn};
-use crate::providers::agent_cli::{Reader, text};
+use crate::providers::agent_cli::{EventReader, text};
 use crate::providers::claude_code::ClaudeReader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -82,7 +82,7 @@ pub struct Dataset {
 
 /// What became of the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenDataset {
     pub cases: usize,
     pub dataset: PathBuf,
     /// There was a targets file already, which is left alone.
@@ -144,7 +144,7 @@ impl Dataset {
     }
 
     /// Puts the files in their places. What an author may have changed since an earlier import stays as it is.
-    pub fn finish(self) -> Result<Written, DatasetError> {
+    pub fn finish(self) -> Result<WrittenDataset, DatasetError> {
         let Self { out, cases, recordings, ids, .. } = self;
         keep(recordings, &out.recordings())?;
         keep(cases, &out.dataset())?;
@@ -152,7 +152,7 @@ impl Dataset {
         let targets = format!("targets:\n{}", out.target_entry());
         let is_new = new_file(&out.targets(), &targets)?;
         let kept_targets = (!is_new).then(|| out.targets());
-        Ok(Written { cases: ids.len(), dataset: out.dataset(), kept_targets })
+        Ok(WrittenDataset { cases: ids.len(), dataset: out.dataset(), kept_targets })
     }
 }
 

@@ -11,14 +11,14 @@ const MAX_LINE: u64 = 64 << 20;
 pub(super) const LIMIT: &str = "64 MiB";
 
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct SessionLines {
     reader: BufReader<File>,
     buffer: Vec<u8>,
 }
 
 /// One line that is not blank.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum SessionLine {
     /// An object, or a list of them.
     Events(Vec<Value>),
     /// No JSON. `is_cut`: it is the last and has no end, as when its writer was killed.
@@ -27,13 +27,13 @@ pub(super) enum Line {
     Huge,
 }
 
-impl Lines {
+impl SessionLines {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let reader = BufReader::with_capacity(64 * 1024, File::open(path)?);
         Ok(Self { reader, buffer: Vec::new() })
     }
 
-    pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<SessionLine>> {
         loop {
             self.buffer.clear();
             let read = (&mut self.reader).take(MAX_LINE).read_until(b'\n', &mut self.buffer)?;
@@ -43,17 +43,17 @@ impl Lines {
             let is_ended = self.buffer.ends_with(b"\n");
             if !is_ended && self.buffer.len() as u64 == MAX_LINE {
                 self.reader.skip_until(b'\n')?;
-                return Ok(Some(Line::Huge));
+                return Ok(Some(SessionLine::Huge));
             }
             let line = self.buffer.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&self.buffer);
             if line.trim_ascii().is_empty() {
                 continue;
             }
             return Ok(Some(match serde_json::from_slice(line) {
-                Ok(Value::Array(events)) => Line::Events(events),
-                Ok(event @ Value::Object(_)) => Line::Events(vec![event]),
-                Ok(_) => Line::Noise { is_cut: false },
-                Err(error) => Line::Noise { is_cut: !is_ended && error.is_eof() },
+                Ok(Value::Array(events)) => SessionLine::Events(events),
+                Ok(event @ Value::Object(_)) => SessionLine::Events(vec![event]),
+                Ok(_) => SessionLine::Noise { is_cut: false },
+                Err(error) => SessionLine::Noise { is_cut: !is_ended && error.is_eof() },
             }));
         }
     }

@@ -11,52 +11,52 @@ mod transcript;
 #[cfg(test)]
 mod tests;
 
-pub use dataset::{Dataset, DatasetError, Out, Written};
+pub use dataset::{Dataset, DatasetError, Out, WrittenDataset};
 pub use transcript::{Transcript, Turn};
 
 use crate::providers::claude_code::ClaudeReader;
 use crate::providers::codex::CodexReader;
-use lines::{Line, Lines};
+use lines::{SessionLine, SessionLines};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use stream::Stream;
+use stream::ClientOutput;
 
 /// The registry. A file is of the first format that knows one of its lines.
-pub const FORMATS: &[Format] = &[
-    Format {
+pub const FORMATS: &[SessionFormat] = &[
+    SessionFormat {
         name: "claude-session",
         knows: claude_session::knows,
         start: || Box::<claude_session::ClaudeSession>::default(),
     },
-    Format {
+    SessionFormat {
         name: "codex-rollout",
         knows: codex_rollout::knows,
         start: || Box::<codex_rollout::CodexRollout>::default(),
     },
-    Format {
+    SessionFormat {
         name: "claude-stream",
         knows: stream::is_claudes,
-        start: || Box::<Stream<ClaudeReader>>::default(),
+        start: || Box::<ClientOutput<ClaudeReader>>::default(),
     },
-    Format {
+    SessionFormat {
         name: "codex-stream",
         knows: stream::is_codexs,
-        start: || Box::<Stream<CodexReader>>::default(),
+        start: || Box::<ClientOutput<CodexReader>>::default(),
     },
 ];
 
 /// A kind of file that holds sessions.
 #[derive(Debug)]
-pub struct Format {
+pub struct SessionFormat {
     pub name: &'static str,
     /// Whether a line can only be of this format.
     knows: fn(&Value) -> bool,
     start: fn() -> Box<dyn Transcriber>,
 }
 
-impl Format {
+impl SessionFormat {
     pub fn find(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
     }
@@ -71,7 +71,7 @@ trait Transcriber {
 
 /// What a file turned out to be.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct ReadSession {
     /// `None` if no line of it is of a known format.
     pub format: Option<&'static str>,
     pub transcript: Transcript,
@@ -80,8 +80,8 @@ pub struct Found {
 }
 
 /// Reads one file, in the format given or in that of its lines. Bad lines cost only themselves.
-pub fn read(path: &Path, format: Option<&'static Format>) -> io::Result<Found> {
-    let mut lines = Lines::open(path)?;
+pub fn read(path: &Path, format: Option<&'static SessionFormat>) -> io::Result<ReadSession> {
+    let mut lines = SessionLines::open(path)?;
     let mut under_way = UnderWay { format, ..UnderWay::default() };
     if let Some(format) = format {
         under_way.transcriber = Some((format.start)());
@@ -89,9 +89,13 @@ pub fn read(path: &Path, format: Option<&'static Format>) -> io::Result<Found> {
     let mut skipped = Skipped::default();
     while let Some(line) = lines.next()? {
         match line {
-            Line::Events(events) => events.into_iter().for_each(|event| under_way.event(event)),
-            Line::Huge => skipped.huge += 1,
-            Line::Noise { is_cut } => {
+            SessionLine::Events(events) => {
+                for event in events {
+                    under_way.event(event);
+                }
+            }
+            SessionLine::Huge => skipped.huge += 1,
+            SessionLine::Noise { is_cut } => {
                 skipped.noise += usize::from(!is_cut);
                 skipped.is_cut |= is_cut;
             }
@@ -101,11 +105,11 @@ pub fn read(path: &Path, format: Option<&'static Format>) -> io::Result<Found> {
         }
     }
     let UnderWay { format: Some(format), transcriber: Some(transcriber), .. } = under_way else {
-        return Ok(Found::default());
+        return Ok(ReadSession::default());
     };
     let transcript = transcriber.finish();
     let remarks = skipped.remarks(&transcript);
-    Ok(Found { format: Some(format.name), transcript, remarks })
+    Ok(ReadSession { format: Some(format.name), transcript, remarks })
 }
 
 /// After so many events that no format knows, none will.
@@ -114,7 +118,7 @@ const HEAD: usize = 100;
 /// A file while it is read.
 #[derive(Default)]
 struct UnderWay {
-    format: Option<&'static Format>,
+    format: Option<&'static SessionFormat>,
     transcriber: Option<Box<dyn Transcriber>>,
     /// Events before the one that told the format.
     earlier: Vec<Value>,

@@ -1,12 +1,12 @@
 //! What a client printed: `claude --output-format stream-json` and `codex exec --json`. The providers' own readers read it.
 
 use super::{Transcriber, Transcript, Turn};
-use crate::providers::agent_cli::{Reader, text};
+use crate::providers::agent_cli::{EventReader, text};
 use serde_json::Value;
 
 /// One run of a client, with its reader.
 #[derive(Debug, Default)]
-pub(super) struct Stream<R> {
+pub(super) struct ClientOutput<R> {
     session: Option<String>,
     prompt: Option<String>,
     reader: R,
@@ -24,7 +24,7 @@ pub(super) fn is_codexs(event: &Value) -> bool {
         || (event.get("workdir").is_some() && event.get("provider").is_some())
 }
 
-impl<R: Reader> Transcriber for Stream<R> {
+impl<R: EventReader> Transcriber for ClientOutput<R> {
     fn event(&mut self, event: &Value) {
         let id = text(event, "session_id").or_else(|| text(event, "thread_id"));
         if let (None, Some(id)) = (&self.session, id) {

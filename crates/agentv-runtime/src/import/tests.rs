@@ -1,5 +1,5 @@
-use super::{FORMATS, Format, Found, Turn, files, read};
-use crate::providers::replay::Outcome;
+use super::{FORMATS, ReadSession, SessionFormat, Turn, files, read};
+use crate::providers::replay::RecordedOutcome;
 use agentv_core::Response;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -13,15 +13,15 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 #[track_caller]
-fn found(client: &str, case: &str) -> Found {
+fn found(client: &str, case: &str) -> ReadSession {
     read(&fixture(&format!("{client}/{case}.jsonl")), None).unwrap()
 }
 
 #[track_caller]
 fn response(turn: &Turn) -> &Response {
     match &turn.outcome {
-        Outcome::Response(response) => response,
-        Outcome::Error(error) => panic!("{error}"),
+        RecordedOutcome::Response(response) => response,
+        RecordedOutcome::Error(error) => panic!("{error}"),
     }
 }
 
@@ -129,13 +129,13 @@ fn a_run_that_failed_is_recorded_as_failed() {
     for client in [CLAUDE, CODEX] {
         let found = found(client, "api_error.session");
         let [turn] = &found.transcript.turns[..] else { panic!("{found:?}") };
-        let Outcome::Error(error) = &turn.outcome else { panic!("{turn:?}") };
+        let RecordedOutcome::Error(error) = &turn.outcome else { panic!("{turn:?}") };
         assert!(error.contains("the stub refuses"), "{error}");
     }
 }
 
 /// A file with these lines.
-fn of_lines(lines: &str) -> Found {
+fn of_lines(lines: &str) -> ReadSession {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
     std::fs::write(&path, lines).unwrap();
@@ -148,7 +148,10 @@ fn a_cut_session_has_no_answer_and_says_so() {
     let call = whole.find("\"tool_result\"").unwrap();
     let found = of_lines(&format!("no JSON\n{}", &whole[..call]));
     let [turn] = &found.transcript.turns[..] else { panic!("{found:?}") };
-    assert_eq!(turn.outcome, Outcome::Error("the recording ends before the answer".to_owned()));
+    assert_eq!(
+        turn.outcome,
+        RecordedOutcome::Error("the recording ends before the answer".to_owned())
+    );
     assert_eq!(
         found.remarks,
         ["1 line(s) without JSON were passed over", "the last line is cut off"]
@@ -158,7 +161,10 @@ fn a_cut_session_has_no_answer_and_says_so() {
     let end = whole.find("\"task_complete\"").unwrap();
     let found = of_lines(&whole[..end]);
     let [turn] = &found.transcript.turns[..] else { panic!("{found:?}") };
-    assert_eq!(turn.outcome, Outcome::Error("the recording ends before the answer".to_owned()));
+    assert_eq!(
+        turn.outcome,
+        RecordedOutcome::Error("the recording ends before the answer".to_owned())
+    );
 }
 
 fn claude_line(kind: &str, content: &Value, more: &str) -> String {
@@ -320,6 +326,6 @@ proptest! {
         let path = dir.path().join("a.jsonl");
         std::fs::write(&path, bytes).unwrap();
         read(&path, None).unwrap();
-        read(&path, Format::find("claude-session")).unwrap();
+        read(&path, SessionFormat::find("claude-session")).unwrap();
     }
 }

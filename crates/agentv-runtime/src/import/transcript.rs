@@ -1,7 +1,7 @@
 //! What a session holds: prompts, and what came of each.
 
 use crate::providers::agent_cli::Reading;
-use crate::providers::replay::Outcome;
+use crate::providers::replay::RecordedOutcome;
 use serde_json::Value;
 
 /// All of one session.
@@ -19,26 +19,26 @@ pub struct Transcript {
 pub struct Turn {
     /// `None` where the format does not tell it: what a client prints does not hold its prompt.
     pub prompt: Option<String>,
-    pub outcome: Outcome,
+    pub outcome: RecordedOutcome,
 }
 
 impl Turn {
     pub(super) fn new(prompt: Option<String>, reading: Reading) -> Self {
         let outcome = if let Some(failure) = reading.failure {
-            Outcome::Error(failure)
+            RecordedOutcome::Error(failure)
         } else if reading.is_cut {
-            Outcome::Error("the recording ends before the answer".to_owned())
+            RecordedOutcome::Error("the recording ends before the answer".to_owned())
         } else if let Some(response) = reading.into_response() {
-            Outcome::Response(Box::new(response))
+            RecordedOutcome::Response(Box::new(response))
         } else {
-            Outcome::Error("nothing was said".to_owned())
+            RecordedOutcome::Error("nothing was said".to_owned())
         };
         Self { prompt, outcome }
     }
 
     /// The last thing that was said.
     pub fn answer(&self) -> Option<&str> {
-        let Outcome::Response(response) = &self.outcome else { return None };
+        let RecordedOutcome::Response(response) = &self.outcome else { return None };
         let messages = response.messages.iter().flatten().rev();
         let mut said = messages.filter(|message| message.role == "assistant");
         said.find_map(|message| message.content.as_ref()?.as_str())

@@ -82,6 +82,12 @@ impl Report {
         self.notes.iter().map(|note| note.cost).max().max(self.dropped.worst)
     }
 
+    /// How many notes there are on what is odd, kept or not.
+    pub fn noticed(&self) -> usize {
+        let odd = self.notes.iter().filter(|note| note.cost > Cost::Info).count();
+        odd + self.dropped.total()
+    }
+
     pub fn errors(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().filter(|note| note.is_error())
     }

@@ -4,7 +4,7 @@ use super::{Reader, ResultsError};
 use crate::atomic_file::AtomicFile;
 use crate::hash::sha256_of_parts;
 use crate::writers::{ResultFile, WriterKind};
-use serde::Deserialize;
+use agentv_wire::{RecordSummary, Skipped};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -92,29 +92,13 @@ struct Seen {
     place: (usize, usize),
 }
 
-/// What a record is known by. The score is here so that a file of something else is refused.
-#[derive(Deserialize)]
-struct Keyed {
-    eval_id: String,
-    #[expect(dead_code, reason = "only its presence matters")]
-    score: f64,
-    #[serde(default)]
-    dataset: Option<String>,
-    #[serde(default)]
-    target: Option<String>,
-    #[serde(default)]
-    trial: Option<u64>,
-}
-
 impl Merging {
     fn take(&mut self, index: usize, mut reader: Reader) -> Result<(), MergeError> {
         // Records of one case in one file are its trials, where they do not say which.
         let mut trials: HashMap<[u8; 16], u64> = HashMap::new();
-        while let Some(keyed) = reader.read::<Keyed>()? {
-            let (dataset, target) =
-                (keyed.dataset.unwrap_or_default(), keyed.target.unwrap_or_default());
-            let case = hash([&keyed.eval_id, &dataset, &target]);
-            let trial = keyed.trial.unwrap_or_else(|| {
+        while let Some(record) = reader.read::<RecordSummary<Skipped>>()? {
+            let case = hash([&record.eval_id, &record.dataset, &record.target]);
+            let trial = record.trial.map(u64::from).unwrap_or_else(|| {
                 let next = trials.entry(case).or_default();
                 *next += 1;
                 *next - 1
@@ -131,8 +115,8 @@ impl Merging {
                 }
                 Entry::Occupied(_) if self.conflicts.len() == TOLD => self.more_conflicts += 1,
                 Entry::Occupied(known) => self.conflicts.push(Conflict {
-                    eval_id: keyed.eval_id,
-                    target,
+                    eval_id: record.eval_id,
+                    target: record.target,
                     first: known.get().place,
                     second: place,
                 }),

@@ -4,14 +4,13 @@ use super::{Reader, ResultsError};
 use crate::run_dir::{Index, KeptAnswer, LinePlace, PastAnswer, RunFiles, asked};
 use agentv_core::answered::AnswerNumbers;
 use agentv_core::evaluator::AnswerDetail;
+use agentv_core::outcome::outcome_of_result;
 use agentv_core::provider::Reported;
 use agentv_core::{
     Answered, EvalCase, EvalId, ProviderError, ProviderInfo, Response, SuiteId, TargetName, Trial,
     Trials, WorkId, prompt, record,
 };
-use agentv_wire::{ProviderRequest, ResultRecord};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use agentv_wire::{Outcome, ProviderRequest, RecordSummary, ResultRecord, Skipped};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -78,30 +77,6 @@ pub struct RecordedAnswer {
     entry: Entry,
 }
 
-/// Of a record, what it is found by.
-#[derive(Deserialize)]
-struct Glance {
-    eval_id: String,
-    target: String,
-    #[serde(default)]
-    suite: Option<SuiteId>,
-    #[serde(default)]
-    dataset: Option<String>,
-    #[serde(default)]
-    trial: Option<u32>,
-    #[serde(default)]
-    trace_summary: Option<Events>,
-    /// Every record has one; what has none is no record.
-    #[serde(rename = "score")]
-    _score: IgnoredAny,
-}
-
-#[derive(Deserialize)]
-struct Events {
-    #[serde(default)]
-    event_count: usize,
-}
-
 impl Recorded {
     /// Reads what a run has left in its folder. `name` is how messages call the results.
     pub fn of_run(folder: &RunFiles, name: &str) -> Result<Self, ResultsError> {
@@ -128,21 +103,21 @@ impl Recorded {
             torn: None,
         };
         let mut graded = HashSet::new();
-        while let Some(glance) = reader.read::<Glance>()? {
+        while let Some(record) = reader.read::<RecordSummary<Skipped>>()? {
             let work = index.work_of(format!("{}\n", reader.json()).as_bytes());
             let answer = work.and_then(|work| index.answer_to(work));
             graded.extend(work.map(|work| work.id.clone()));
             let place = reader.place().map_or_else(|| Place::Held(reader.json().into()), Place::At);
             let entry = Entry {
-                suite: work.map(|work| work.id.suite.clone()).or(glance.suite),
-                dataset: glance.dataset,
+                suite: work.map(|work| work.id.suite.clone()).or(record.suite),
+                dataset: Some(record.dataset),
                 asked: work.map(|work| work.revision.asked.clone()),
                 record: Some(place),
                 answer: answer.cloned(),
-                has_tools: glance.trace_summary.is_some_and(|events| events.event_count > 0),
+                has_tools: record.trace.is_some_and(|trace| trace.event_count > 0),
                 is_claimed: false,
             };
-            recorded.add(glance.eval_id, glance.target, glance.trial.unwrap_or(0), entry);
+            recorded.add(record.eval_id, record.target, record.trial.unwrap_or(0), entry);
         }
         recorded.torn = reader.torn();
         recorded.add_ungraded(index, &graded);
@@ -323,12 +298,9 @@ fn response(record: ResultRecord) -> Response {
         cost_usd: metrics.cost_usd,
         duration_ms: metrics.duration_ms,
     };
-    let error = record.error.filter(|error| {
-        // A grading that went wrong is no error of the answer.
-        let results = record.evaluator_results.iter().flatten();
-        let mut failed = results.filter_map(|result| result.error.as_ref());
-        !failed.any(|failed| error.ends_with(&failed.message))
-    });
+    // A grading that failed is not an error of the answer.
+    let is_of_target = outcome_of_result(&record) == Outcome::Error;
+    let error = record.error.filter(|_| is_of_target);
     Response {
         reported,
         metadata: record.provider_metadata,

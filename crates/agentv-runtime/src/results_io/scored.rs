@@ -2,9 +2,8 @@
 
 use super::{Reader, ResultsError};
 use agentv_core::compare::{Grade, Scored};
-use agentv_wire::Status;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use agentv_core::outcome::outcome;
+use agentv_wire::{EvaluatorSummary, Outcome, RecordSummary, Skipped};
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,64 +21,30 @@ pub fn read_scored(path: &Path, name: &str) -> Result<ScoredRun, ResultsError> {
     let mut reader = Reader::open(path, name)?;
     let mut names = Names::default();
     let mut records = Vec::new();
-    while let Some(line) = reader.read::<Line>()? {
-        records.push(line.scored(&mut names));
+    while let Some(record) = reader.read::<RecordSummary<Skipped>>()? {
+        records.push(scored(&record, &mut names));
     }
     Ok(ScoredRun { records, torn: reader.torn() })
 }
 
-/// Of a record only what 2.x had too is needed. Everything else is passed over without being kept.
-#[derive(Deserialize)]
-struct Line {
-    eval_id: String,
-    score: f64,
-    #[serde(default)]
-    dataset: Option<String>,
-    #[serde(default)]
-    target: Option<String>,
-    #[serde(default)]
-    trial: Option<u64>,
-    #[serde(default)]
-    status: Option<String>,
-    #[serde(default)]
-    tags: Option<Vec<String>>,
-    #[serde(default)]
-    evaluator_results: Option<Vec<LineGrade>>,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-}
-
-#[derive(Deserialize)]
-struct LineGrade {
-    name: String,
-    score: f64,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-}
-
-impl Line {
-    fn scored(self, names: &mut Names) -> Scored {
-        let status = match self.status.as_deref() {
-            Some("pass") => Some(Status::Pass),
-            Some("fail") => Some(Status::Fail),
-            _ => None,
-        };
-        let grade = |grade: LineGrade, names: &mut Names| Grade {
-            evaluator: names.shared(&grade.name),
-            score: grade.error.is_none().then_some(grade.score),
-        };
-        let grades = self.evaluator_results.unwrap_or_default().into_iter();
-        Scored {
-            eval_id: names.shared(&self.eval_id),
-            dataset: names.shared(&self.dataset.unwrap_or_default()),
-            target: names.shared(&self.target.unwrap_or_default()),
-            trial: self.trial,
-            score: self.score,
-            status,
-            failed: self.error.is_some(),
-            tags: self.tags.unwrap_or_default().iter().map(|tag| names.shared(tag)).collect(),
-            grades: grades.map(|one| grade(one, names)).collect(),
-        }
+fn scored(record: &RecordSummary<Skipped>, names: &mut Names) -> Scored {
+    let outcome = outcome(record);
+    let grade = |grading: &EvaluatorSummary, names: &mut Names| Grade {
+        evaluator: names.shared(&grading.name),
+        score: grading.error.is_none().then_some(grading.score),
+    };
+    Scored {
+        eval_id: names.shared(&record.eval_id),
+        dataset: names.shared(&record.dataset),
+        target: names.shared(&record.target),
+        trial: record.trial,
+        score: record.score,
+        // Records of 2.x have no status, and their pass rate is not known.
+        passed: (record.outcome.is_some() || record.status.is_some())
+            .then_some(outcome == Outcome::Pass),
+        failed: record.error.is_some(),
+        tags: record.tags.iter().map(|tag| names.shared(tag)).collect(),
+        grades: record.evaluators.iter().map(|grading| grade(grading, names)).collect(),
     }
 }
 

@@ -1,14 +1,15 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
-use super::executor::LocalExecutor;
+use super::executor::{Executor, LocalExecutor};
 use super::limit::{Limit, Stop};
 use super::outputs::{Outputs, Reporter};
 use super::pool::{Pool, QueuedEvent, Shared};
-use super::tally::Tally;
 use crate::load::SourceError;
 use crate::process::Processes;
 use agentv_core::call::Waiting;
+use agentv_core::event::Finished;
+use agentv_core::totals::Totals;
 use agentv_core::{Log, LogLevel, RunEvent, WorkId};
 use std::io;
 use std::num::NonZeroUsize;
@@ -22,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 /// What a run came to.
 #[derive(Debug)]
 pub struct Outcome {
-    pub tally: Tally,
+    pub totals: Totals,
     pub ended: Ended,
     /// How many cases have no record.
     pub missing: usize,
@@ -57,8 +58,10 @@ pub struct Run {
     pub outputs: Outputs,
     pub reporter: Box<dyn Reporter>,
     /// What earlier records came to, where a run is taken up again.
-    pub tally: Tally,
+    pub totals: Totals,
     pub processes: Arc<Processes>,
+    /// Does the work; `None` for this process.
+    pub executor: Option<Arc<dyn Executor>>,
 }
 
 /// How many events may wait for the dispatcher. With fewer, quick targets fill the queue at once, and the threads spend
@@ -78,7 +81,9 @@ pub async fn run(run: Run) -> Outcome {
     let log_lines: Arc<dyn Log> = Arc::new(Lines { lines, verbose: run.settings.verbose });
     let shared = Shared {
         settings: run.settings,
-        executor: Arc::new(LocalExecutor { settings: run.settings, log: Arc::clone(&log_lines) }),
+        executor: run.executor.unwrap_or_else(|| {
+            Arc::new(LocalExecutor { settings: run.settings, log: Arc::clone(&log_lines) })
+        }),
         cancel: cancel.clone(),
         log: log_lines,
         events,
@@ -106,7 +111,7 @@ pub async fn run(run: Run) -> Outcome {
         force: force.clone(),
         outputs: run.outputs,
         reporter: run.reporter,
-        tally: run.tally,
+        totals: run.totals,
         error: None,
     };
     // On the pool's own threads: from `block_on` every event would wake another thread.
@@ -116,7 +121,7 @@ pub async fn run(run: Run) -> Outcome {
     let Some(Ok(mut dispatcher)) = dispatcher_task.join_next().await else {
         let error = io::Error::other("the dispatcher failed");
         let ended = Ended::Unwritable(error);
-        return Outcome { tally: Tally::default(), ended, missing: run.total };
+        return Outcome { totals: Totals::default(), ended, missing: run.total };
     };
     run.processes.end_leftovers();
     let interrupted = dispatcher.cancel.is_cancelled();
@@ -131,16 +136,16 @@ pub async fn run(run: Run) -> Outcome {
         (None, None) => match limit.reached().filter(|stop| {
             // A budget that says nothing is told of even if there was nothing left to stop.
             let is_blind = matches!(stop, Stop::Budget(overrun) if overrun.is_unknown());
-            is_blind || dispatcher.tally.scores.len() < run.total
+            is_blind || dispatcher.totals.recorded() < run.total
         }) {
             Some(stop) => Ended::Stopped(stop),
             None => Ended::Complete,
         },
     };
-    dispatcher.tally.close();
-    dispatcher.tally.paid = limit.spending().spent();
-    let missing = run.total.saturating_sub(dispatcher.tally.scores.len());
-    Outcome { tally: dispatcher.tally, ended, missing }
+    dispatcher.totals.close();
+    dispatcher.totals.paid = limit.spending().spent();
+    let missing = run.total.saturating_sub(dispatcher.totals.recorded());
+    Outcome { totals: dispatcher.totals, ended, missing }
 }
 
 /// Waits for all pools; dropping them ends their children.
@@ -177,7 +182,7 @@ struct Dispatcher {
     force: CancellationToken,
     outputs: Outputs,
     reporter: Box<dyn Reporter>,
-    tally: Tally,
+    totals: Totals,
     error: Option<io::Error>,
 }
 
@@ -240,7 +245,8 @@ impl Dispatcher {
             }
             self.reporter.event(&event);
             if let RunEvent::Finished(finished) = event {
-                self.tally.add(*finished);
+                let Finished { place, record, .. } = &*finished;
+                self.totals.add(place.position, place.trials, record);
             }
         }
         if self.queue.is_empty() {

@@ -1,7 +1,8 @@
 //! When enough has gone wrong, or was spent, to start no more cases.
 
 use crate::targets::{Overrun, Spending};
-use agentv_wire::{ResultRecord, Status};
+use agentv_core::outcome::outcome_of_result;
+use agentv_wire::{Outcome, ResultRecord};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 /// for each worker.
 #[derive(Debug, Default)]
 pub struct Limit {
-    /// Records with an error.
+    /// Cases in error, or ungraded.
     max_errors: Option<usize>,
     /// Whether the first case that does not pass is enough.
     fail_fast: bool,
@@ -35,13 +36,14 @@ impl Limit {
     /// Looks at a record. The worker that made it asks before it starts another case.
     pub(super) fn look(&self, record: &ResultRecord) {
         // Whoever comes first has the word; what a later one sets is of no account.
-        if record.error.is_some() {
+        let outcome = outcome_of_result(record);
+        if !outcome.is_graded() {
             let errors = self.errors.fetch_add(1, Ordering::Relaxed) + 1;
             if self.max_errors.is_some_and(|max| errors >= max) {
                 let _ = self.stopped.set(Stop::TooManyErrors);
             }
         }
-        if self.fail_fast && record.status != Status::Pass {
+        if self.fail_fast && outcome != Outcome::Pass {
             let _ = self.stopped.set(Stop::FailedFast);
         }
     }

@@ -14,8 +14,6 @@ mod pool;
 mod regrade;
 mod resume;
 mod suite_on_target;
-mod tally;
-mod trials;
 mod workspace;
 
 pub use answer::{Answer, AnswerSource};
@@ -25,13 +23,11 @@ pub use dispatcher::{Ended, Outcome, Run, run};
 pub use executor::{EventSink, Executed, Executor, LocalExecutor};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
-pub use plan::{Choice, Plan, plan, targets_of};
+pub use plan::{Plan, PlanChoice, plan, targets_of};
 pub use pool::Pool;
 pub use regrade::{RegradeError, Regraded, regrade};
 pub use resume::{ResumeError, Resumed, resume};
 pub use suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
-pub use tally::{EvaluatorTally, Failure, Placed, Tally, TargetTally};
-pub use trials::TrialTally;
 
 use std::time::Duration;
 

@@ -5,13 +5,14 @@ use super::suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget
 use crate::config::{Note, Notes, suggestion};
 use crate::load::{LoadedSuite, TargetSpec};
 use crate::providers::Deps;
-use crate::providers::mock::{DryRunDelay, Mock};
+use crate::providers::mock::Mock;
 use crate::targets::{Judge, JudgeTargets, TargetBook};
 use crate::workspace::Workshop;
 use agentv_core::{
     CallContext, NamedProvider, Provider, ProviderError, ProviderInfo, Request, Response,
     TargetName, Trials,
 };
+use agentv_wire::DryRunDelay;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 
 /// What the user chose on the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Choice {
+pub struct PlanChoice {
     /// Targets by name; they win over what files and cases ask for.
     pub targets: Vec<TargetName>,
     pub workers: Option<NonZeroUsize>,
@@ -41,6 +42,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Every suite on every target.
+    pub fn lanes(&self) -> impl Iterator<Item = &SuiteOnTarget> {
+        self.pools.iter().flat_map(|pool| &pool.lanes)
+    }
+
     /// Whether any case is asked several times.
     pub fn has_trials(&self) -> bool {
         let mut lanes = self.pools.iter().flat_map(|pool| &pool.lanes);
@@ -52,7 +58,7 @@ impl Plan {
 const DEFAULT_TARGET: &str = "default";
 
 /// Makes the plan. Suites come with the targets file that holds for them.
-pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &Choice) -> Plan {
+pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &PlanChoice) -> Plan {
     let mut plan = Plan::default();
     // By name, so that a target's workers are shared by all files that use it.
     let mut pools: BTreeMap<TargetName, Pool> = BTreeMap::new();
@@ -109,7 +115,7 @@ fn workers(
     name: &TargetName,
     target: &PlannedTarget,
     book: &TargetBook,
-    choice: &Choice,
+    choice: &PlanChoice,
     notes: &mut Vec<Note>,
 ) -> NonZeroUsize {
     let spec_workers = book.file.find(name.as_str()).and_then(|spec| spec.workers);
@@ -132,14 +138,14 @@ fn workers(
 }
 
 /// Whether nobody says how many cases of a target run at a time, though there could be several.
-fn is_undecided(target: &PlannedTarget, book: &TargetBook, choice: &Choice) -> bool {
+fn is_undecided(target: &PlannedTarget, book: &TargetBook, choice: &PlanChoice) -> bool {
     let decided = book.file.find(target.name.as_str()).is_some_and(|spec| spec.workers.is_some());
     let could = target.provider.max_workers().is_none_or(|most| most > NonZeroUsize::MIN);
     could && !decided && choice.workers.is_none() && choice.dry_run.is_none()
 }
 
 /// Which targets answer which cases of a suite.
-fn wanted(suite: &LoadedSuite, choice: &Choice) -> Vec<(TargetName, CaseFilter)> {
+fn wanted(suite: &LoadedSuite, choice: &PlanChoice) -> Vec<(TargetName, CaseFilter)> {
     if !choice.targets.is_empty() {
         return choice.targets.iter().map(|name| (name.clone(), CaseFilter::All)).collect();
     }
@@ -165,7 +171,7 @@ fn count(suite: &LoadedSuite, takes: &CaseFilter) -> usize {
 fn lane_target(
     name: &TargetName,
     book: &Arc<TargetBook>,
-    choice: &Choice,
+    choice: &PlanChoice,
 ) -> Result<PlannedTarget, Vec<Note>> {
     let spec = book.file.find(name.as_str()).ok_or_else(Vec::new)?;
     if let Some(delay) = choice.dry_run {
@@ -233,6 +239,10 @@ impl Provider for Unasked {
 
     fn info(&self) -> ProviderInfo {
         self.0
+    }
+
+    fn is_simulated(&self) -> bool {
+        self.0.kind == "mock"
     }
 }
 

@@ -1,10 +1,10 @@
 //! A run that ended early → what is left of it to do.
 
 use super::plan::Plan;
-use super::tally::Tally;
 use crate::load::SourceError;
 use crate::run_dir::{Claim, Past, Rewritten, RunFolder};
 use agentv_core::event::Finished;
+use agentv_core::totals::Totals;
 use agentv_wire::RunSpend;
 use std::io;
 
@@ -17,7 +17,7 @@ pub struct Resumed {
     /// Answers whose workspaces are gone: they are asked for again.
     pub lost_workspaces: usize,
     /// What the records that stay came to.
-    pub tally: Tally,
+    pub totals: Totals,
     /// What the earlier sessions have spent.
     pub spent: RunSpend,
 }
@@ -61,9 +61,10 @@ pub fn resume(
     }
     resumed.lost_workspaces = past.lost_workspaces;
     resumed.spent = past.spent;
-    let tally = &mut resumed.tally;
+    let totals = &mut resumed.totals;
     resumed.rewritten = past.settle(folder, |record, place| {
-        tally.add(Finished::new(place.clone(), Box::new(record)));
+        let Finished { record, .. } = Finished::new(place.clone(), Box::new(record));
+        totals.add(place.position, place.trials, &record);
     })?;
     Ok(resumed)
 }

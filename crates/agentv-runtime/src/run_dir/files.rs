@@ -5,6 +5,9 @@ use agentv_wire::{RunInfo, number};
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The format of run folders that this version writes, resumes and grades. Format 1 knew cases by file and place.
+pub const RUN_FORMAT: u32 = 2;
+
 /// What the records of a run are called in its folder.
 pub const RESULTS: &str = "results.jsonl";
 
@@ -51,7 +54,7 @@ impl RunFiles {
     }
 
     /// Writes `run.json` so that it is there whole, the old or the new one.
-    pub(super) fn tell(&self, info: &RunInfo) -> io::Result<()> {
+    pub(super) fn write_info(&self, info: &RunInfo) -> io::Result<()> {
         write_atomically(&self.info_path(), number::to_string_pretty(info)? + "\n")
     }
 }

@@ -1,5 +1,6 @@
 //! The output and the results of the run folder are one file under two names, so that keeping both costs nothing.
 
+use super::{RunFiles, Runs};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -41,6 +42,12 @@ fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let id = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
     matches!((id(one), id(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The folder of the run whose output this is: another name of the results in it.
+pub fn folder_of_output(results: &Path, runs: &Runs) -> Option<RunFiles> {
+    let mut folders = runs.list().into_iter().map(|info| runs.files(&info.run));
+    folders.find(|folder| is_same(results, &folder.results()))
 }
 
 #[cfg(test)]

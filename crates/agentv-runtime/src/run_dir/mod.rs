@@ -19,15 +19,13 @@ mod link;
 mod lock;
 mod past;
 mod runs;
-mod trials;
 
 pub use asked::asked;
 pub use facts::{git_head, host};
-pub use files::{RESULTS, RunFiles};
+pub use files::{RESULTS, RUN_FORMAT, RunFiles};
 pub use index::{Index, PastAnswer, RecordedWork};
 pub use journal::{CaseRevision, Journal, KeptAnswer, LineHash};
 pub use lines::LinePlace;
-pub use link::{Link, link};
+pub use link::{Link, folder_of_output, link};
 pub use past::{Claim, Fate, Past, Rewritten};
 pub use runs::{FolderError, RunFolder, Runs, State};
-pub use trials::RecordedTrials;

@@ -6,10 +6,9 @@ use super::journal::{CaseRevision, KeptAnswer};
 use super::lines::lines;
 use crate::atomic_file::AtomicFile;
 use agentv_core::event::Place;
+use agentv_core::outcome::outcome;
 use agentv_core::{EvalCase, WorkId};
-use agentv_wire::{ResultRecord, RunSpend};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
+use agentv_wire::{RecordSummary, ResultRecord, RunSpend, Skipped};
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -79,14 +78,6 @@ pub struct Rewritten {
     pub unknown: usize,
 }
 
-/// Of a record, only whether there is an error.
-#[derive(Deserialize)]
-struct Glance {
-    eval_id: String,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-}
-
 impl Past {
     /// Reads what a run has left.
     pub fn read(folder: &RunFolder) -> io::Result<Self> {
@@ -111,13 +102,13 @@ impl Past {
         let (records, unclaimed) = (&mut self.records, &mut self.unclaimed);
         self.torn = lines(path, |line, place| {
             let work = index.work_of(line).cloned();
-            let glance = serde_json::from_slice::<Glance>(line).ok();
+            let summary = serde_json::from_slice::<RecordSummary<Skipped>>(line).ok();
             if let Some(work) = &work {
                 unclaimed.insert(work.id.clone(), records.len());
             }
             records.push(PastRecord {
-                is_error: glance.as_ref().is_some_and(|glance| glance.error.is_some()),
-                eval_id: glance.map(|glance| glance.eval_id).unwrap_or_default(),
+                is_error: summary.as_ref().is_some_and(|record| !outcome(record).is_graded()),
+                eval_id: summary.map(|record| record.eval_id).unwrap_or_default(),
                 work,
                 bytes: place.bytes as u64,
                 fate: Fate::Unclaimed,

@@ -1,13 +1,11 @@
 //! The folders of all runs that were started in one directory.
 
 use super::files::RunFiles;
+use super::lines::lines;
 use super::lock::{Asked, Lock};
-use super::trials::{Name, RecordedTrials, Seen};
-use agentv_wire::{Ending, RunInfo, RunTotals, Status};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use std::fs::File;
-use std::io::{self, BufRead as _, BufReader};
+use agentv_core::totals::RecordedTotals;
+use agentv_wire::{CaseTrialTotals, Ending, RecordSummary, RunInfo, RunTotals, Skipped};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// `.agentv/runs`
@@ -61,36 +59,6 @@ pub enum FolderError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Of a record, what is counted.
-#[derive(Deserialize)]
-struct Glance {
-    eval_id: String,
-    dataset: String,
-    target: String,
-    #[serde(default)]
-    trial: Option<u32>,
-    score: f64,
-    status: Status,
-    #[serde(default)]
-    error: Option<IgnoredAny>,
-}
-
-impl Glance {
-    fn name(&self) -> Name {
-        let Self { dataset, target, eval_id, .. } = self;
-        Name { dataset: dataset.clone(), target: target.clone(), eval_id: eval_id.clone() }
-    }
-
-    fn seen(&self) -> Seen {
-        Seen {
-            trial: self.trial,
-            score: self.score,
-            is_pass: self.status == Status::Pass,
-            is_error: self.error.is_some(),
-        }
-    }
-}
-
 impl Runs {
     /// The runs that were started in this directory.
     pub fn of(working_dir: &Path) -> Self {
@@ -140,39 +108,16 @@ impl Runs {
         info.ending.map_or(State::Killed, State::Ended)
     }
 
-    /// The numbers of a run that has not told them: it is under way, or was killed. Torn lines do not count. Those of its
-    /// trials take more time and space: see [`Runs::trials`].
-    #[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
-    pub fn totals(&self, id: &str) -> Option<RunTotals> {
-        let mut totals = RunTotals::default();
-        let mut sum = 0.0;
-        self.records(id, |record| {
-            totals.recorded += 1;
-            totals.passed += usize::from(record.status == Status::Pass);
-            totals.errors += usize::from(record.error.is_some());
-            sum += record.score;
-        })?;
-        totals.mean_score = (totals.recorded > 0).then(|| sum / totals.recorded as f64);
-        Some(totals)
-    }
-
-    /// The cases of a run with their trials, by its records. This holds all cases in memory.
-    pub fn trials(&self, id: &str) -> RecordedTrials {
-        let mut trials = RecordedTrials::default();
-        // Without records there are none.
-        let _ = self.records(id, |record| trials.add(record.name(), record.seen()));
-        trials
-    }
-
-    /// Shows the records of a run, as far as they can be read.
-    fn records(&self, id: &str, mut each: impl FnMut(Glance)) -> Option<()> {
-        let file = File::open(self.checked(id).ok()?.results()).ok()?;
-        for line in BufReader::new(file).split(b'\n') {
-            if let Ok(record) = serde_json::from_slice(&line.ok()?) {
-                each(record);
-            }
+    /// The numbers of a run by its records, as far as they can be read, and each of its cases that has trials. `None`
+    /// without results.
+    pub fn totals(&self, info: &RunInfo) -> Option<(RunTotals, Vec<CaseTrialTotals>)> {
+        let results = self.checked(&info.run).ok()?.results();
+        let mut recorded = fold(&results, RecordedTotals::default()).ok()?;
+        if recorded.is_mixed() {
+            recorded = fold(&results, RecordedTotals::by_case()).ok()?;
         }
-        Some(())
+        let (totals, cases) = recorded.finish();
+        Some((totals.wire(Some(info.cases)), cases))
     }
 
     /// Removes a run with all that is in its folder. The output stays, where it has a name of its own.
@@ -200,6 +145,17 @@ impl Runs {
     }
 }
 
+/// Torn lines do not count.
+fn fold(results: &Path, mut totals: RecordedTotals) -> io::Result<RecordedTotals> {
+    lines(results, |line, _| {
+        if let Ok(record) = serde_json::from_slice::<RecordSummary<Skipped>>(line) {
+            totals.add(&record);
+        }
+        Ok(())
+    })?;
+    Ok(totals)
+}
+
 impl RunFolder {
     fn lock(id: &str, files: RunFiles) -> Result<Self, FolderError> {
         match Lock::take(&files.lock()) {
@@ -210,7 +166,7 @@ impl RunFolder {
     }
 
     /// Writes down what is known of the run.
-    pub fn tell(&self, info: &RunInfo) -> io::Result<()> {
-        self.files.tell(info)
+    pub fn write_info(&self, info: &RunInfo) -> io::Result<()> {
+        self.files.write_info(info)
     }
 }

@@ -3,7 +3,7 @@
 use super::metered::{self, Metered};
 use super::{LimitBook, Overrun, Spending, Target};
 use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
-use crate::cassette::{Recording, Replaying, Tape};
+use crate::cassette::{RecordingProvider, Replaying, Tape};
 use crate::load::{TargetSpec, TargetsFile};
 use crate::providers::{CallPolicy, Deps};
 use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
@@ -121,7 +121,7 @@ impl TargetBook {
             self.cached(spec, Metered::around(name, target, bill, &self.services.spending));
         Ok(match &self.services.tape {
             Tape::Recording(recorder) => {
-                Arc::new(Recording::new(name.clone(), provider, Arc::clone(recorder)))
+                Arc::new(RecordingProvider::new(name.clone(), provider, Arc::clone(recorder)))
             }
             Tape::Off | Tape::Replaying(_) => provider,
         })

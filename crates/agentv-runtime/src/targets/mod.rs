@@ -13,4 +13,4 @@ mod tests;
 pub use book::{CallServices, Judge, JudgeTargets, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;
-pub use spending::{Budget, Overrun, Spending};
+pub use spending::{Overrun, Spending};

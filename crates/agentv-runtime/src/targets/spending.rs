@@ -3,23 +3,10 @@
 use agentv_core::call::Role;
 use agentv_core::provider::Reported;
 use agentv_core::{ProviderError, TargetName};
-use agentv_wire::{RunSpend, Spent};
+use agentv_wire::{Budget, RunSpend, Spent};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::Notify;
-
-/// How much may be spent.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Budget {
-    pub max_cost_usd: Option<f64>,
-    pub max_tokens: Option<u64>,
-}
-
-impl Budget {
-    pub fn is_unlimited(&self) -> bool {
-        self.max_cost_usd.is_none() && self.max_tokens.is_none()
-    }
-}
 
 /// Why no more calls are made.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,28 +1,28 @@
 //! What `--report` asks for, and what GitHub is told, when a run is over.
 
-use super::Refusal;
 use crate::commands::report;
-use crate::report::{Destination, Source};
-use crate::settings::{Environment, EvalSettings, GithubActions};
+use crate::report::{Destination, Source, Wanted};
+use crate::settings::{Environment, GithubActions, RunOrder};
 use crate::terminal::{self, Screen};
+use agentv_runtime::session::{Refused, Summary};
 use agentv_wire::Exit;
 use std::path::{Path, PathBuf};
 
 /// Refuses what cannot work, before anything is paid for.
-pub(super) fn check(settings: &EvalSettings) -> Result<(), Refusal> {
-    let inputs = settings.files.iter().map(PathBuf::as_path);
-    let inputs = inputs.chain([settings.out.as_path()]);
-    report::check(&settings.reports, inputs)
-        .map_err(|(message, help)| Refusal::usage(message, help))?;
-    for wanted in &settings.reports {
+pub(super) fn check(order: &RunOrder) -> Result<(), Refused> {
+    let (spec, reports) = (&order.order.spec, &order.reports);
+    let inputs = spec.suites.iter().chain(&spec.out).map(PathBuf::as_path);
+    report::check(reports, inputs).map_err(|(message, help)| Refused::usage(message, help))?;
+    for wanted in reports {
         if matches!(&wanted.destination, Destination::File(path) if path.is_dir()) {
             let message = format!("`{}` is a directory", wanted.destination);
-            return Err(Refusal::usage(message, "name the file that the report is to be"));
+            return Err(Refused::usage(message, "name the file that the report is to be"));
         }
     }
-    if !settings.reports.is_empty() && !settings.keep.folder && is_no_file(&settings.out) {
-        return Err(Refusal::usage(
-            "`--report` reads the results again, and `--out` is no regular file",
+    let is_kept = spec.run_folder && spec.dry_run.is_none();
+    if !reports.is_empty() && !is_kept && spec.out.as_deref().is_some_and(is_special) {
+        return Err(Refused::usage(
+            "`--report` reads the results again, and `--out` is not a regular file",
             "leave out `--no-run-folder`, or write the results to a file",
         ));
     }
@@ -31,17 +31,18 @@ pub(super) fn check(settings: &EvalSettings) -> Result<(), Refusal> {
 
 /// Writes the reports of what there is.
 pub(super) fn write(
-    results: PathBuf,
-    settings: &EvalSettings,
+    summary: &Summary,
+    reports: &[Wanted],
+    suites: &[PathBuf],
     environment: &Environment,
     screen: &mut Screen,
 ) -> Exit {
-    let is_asked = !settings.reports.is_empty() || GithubActions::around(environment).is_some();
-    if !is_asked || is_no_file(&results) {
+    let is_asked = !reports.is_empty() || GithubActions::around(environment).is_some();
+    if !is_asked || is_special(&summary.results) {
         return Exit::Success;
     }
-    let source = Source::of_file(results, environment).with_evals(&settings.files);
-    match report::write(&source, &settings.reports, environment, screen) {
+    let source = Source::of_file(summary.results.clone(), environment).with_evals(suites);
+    match report::write(&source, reports, environment, screen) {
         Ok((exit, _)) => exit,
         Err(error) => {
             terminal::complain(&format!("no report could be made: {error}"), None);
@@ -51,6 +52,6 @@ pub(super) fn write(
 }
 
 /// A pipe or a device cannot be read again.
-fn is_no_file(path: &Path) -> bool {
+fn is_special(path: &Path) -> bool {
     path.exists() && !path.is_file()
 }

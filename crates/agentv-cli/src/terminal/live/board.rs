@@ -1,14 +1,13 @@
 //! What a run looks like at a moment.
 
 use super::super::case_line::target_name;
-use super::super::counts::{Count, Counts};
+use super::super::counts::{Count, each, shown};
 use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
 use super::super::text::{cut_end, cut_middle, one_line};
 use crate::format;
 use agentv_core::EvalId;
-use agentv_core::event::{Consumption, Finished};
-use agentv_runtime::run::Tally;
-use agentv_wire::Status;
+use agentv_core::event::Finished;
+use agentv_core::totals::{GroupTotals, Totals, usage};
 use anstyle::Style;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,8 +30,7 @@ pub(super) struct Board {
     total: usize,
     /// Cases that had their records when this run began: they say nothing of its speed.
     earlier: usize,
-    counts: Counts,
-    used: Consumption,
+    done: GroupTotals,
     /// The longest first.
     running: VecDeque<Running>,
     is_stopping: bool,
@@ -46,14 +44,13 @@ struct Running {
 }
 
 impl Board {
-    /// `tally` has the cases that are done already.
-    pub(super) fn new(tally: &Tally, total: usize, now: Instant) -> Self {
+    /// `totals` has the cases that are done already.
+    pub(super) fn new(totals: &Totals, total: usize, now: Instant) -> Self {
         Self {
             began: now,
             total,
-            earlier: tally.scores.len(),
-            counts: Counts::of(tally),
-            used: tally.used,
+            earlier: totals.recorded(),
+            done: totals.all,
             running: VecDeque::new(),
             is_stopping: false,
         }
@@ -66,20 +63,13 @@ impl Board {
     pub(super) fn finish(&mut self, finished: &Finished) {
         // The longest running is often the next to be done, so it is soon found.
         let is_it = |running: &Running| {
-            running.eval_id.as_str() == finished.eval_id && running.label == finished.label
+            running.eval_id.as_str() == finished.record.eval_id
+                && running.label == finished.place.label
         };
         if let Some(at) = self.running.iter().position(is_it) {
             self.running.remove(at);
         }
-        let counts = &mut self.counts;
-        let count = match finished.status {
-            Status::Pass => &mut counts.passed,
-            Status::Fail if finished.error.is_some() => &mut counts.errors,
-            Status::Fail if !finished.judge_errors.is_empty() => &mut counts.ungraded,
-            Status::Fail => &mut counts.failed,
-        };
-        *count += 1;
-        self.used.add(finished.used);
+        self.done.add(&finished.record, finished.outcome, &usage(&finished.record));
     }
 
     pub(super) fn stop(&mut self) {
@@ -87,7 +77,7 @@ impl Board {
     }
 
     fn done(&self) -> usize {
-        self.counts.sum()
+        self.done.counts.recorded()
     }
 
     /// Lines that fit a screen of so many columns and rows.
@@ -132,7 +122,7 @@ impl Board {
     fn stripes(&self, width: usize, paint: Paint) -> String {
         let (mut sum, mut drawn) = (0, 0);
         let mut bar = String::new();
-        for Count { style, cases, .. } in self.counts.each() {
+        for Count { style, cases, .. } in each(self.done.counts) {
             sum += cases;
             let end = (sum * width).checked_div(self.total).unwrap_or(width).min(width);
             bar.push_str(&painted(paint, style, &"━".repeat(end - drawn)));
@@ -170,12 +160,13 @@ impl Board {
         for (text, style) in &counts {
             add(text, *style);
         }
-        if let Some(cost) = self.used.cost_usd {
+        let used_up = self.done.usage.total();
+        if let Some(cost) = used_up.cost_usd {
             add(&format::money(cost), BOLD);
         }
         add(&format::clock(now.saturating_duration_since(self.began)), DIM);
-        if self.used.tokens() > 0.0 {
-            add(&format!("{} tokens", format::amount(whole(self.used.tokens()))), DIM);
+        if used_up.tokens() > 0.0 {
+            add(&format!("{} tokens", format::amount(whole(used_up.tokens()))), DIM);
         }
         line
     }
@@ -183,7 +174,7 @@ impl Board {
     /// With words where there is room for them.
     fn counts(&self, with_words: bool) -> Vec<(String, Style)> {
         let text = |count: &Count| format!("{} {}", count.mark, count.cases);
-        let told = self.counts.told().map(|count| {
+        let told = shown(self.done.counts).map(|count| {
             let text = text(&count);
             (if with_words { format!("{text} {}", count.word) } else { text }, count.style)
         });
@@ -250,18 +241,21 @@ pub(in crate::terminal) fn whole(tokens: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use agentv_core::totals::Counts;
+    use agentv_wire::{TokenUsage, Usage};
 
     /// A run of 40 cases after 30 seconds: 12 are done, of which 2 failed, and 5 are running.
     fn board() -> (Board, Instant) {
         let began = Instant::now();
-        let mut board = Board::new(&Tally::default(), 40, began);
-        board.counts = Counts { passed: 10, failed: 2, errors: 0, ungraded: 0 };
+        let mut board = Board::new(&Totals::default(), 40, began);
+        board.done.counts = Counts { passed: 10, failed: 2, errors: 0, ungraded: 0 };
         for number in 0..5_u32 {
             let since = began + Duration::from_secs((10 + number).into());
             let id = EvalId::from(format!("billing-of-a-long-name-{number}"));
             board.start(id, Arc::from("gpt [provider=azure]"), since);
         }
-        board.used = Consumption { cost_usd: Some(0.0123), input_tokens: 1e4, output_tokens: 2e3 };
+        let tokens = TokenUsage { input: 1e4, output: 2e3, cached: None };
+        board.done.usage.target = Usage { cost_usd: Some(0.0123), token_usage: Some(tokens) };
         (board, began + Duration::from_secs(30))
     }
 
@@ -329,12 +323,12 @@ mod tests {
     #[test]
     fn nobody_knows_how_long_it_takes_before_some_cases_are_done() {
         let (mut board, now) = board();
-        board.counts = Counts { passed: 2, ..Counts::default() };
+        board.done.counts = Counts { passed: 2, ..Counts::default() };
         assert_eq!(board.left(now), None);
-        board.counts.passed = 40;
+        board.done.counts.passed = 40;
         assert_eq!(board.left(now), None);
         // What an earlier run has done says nothing of this one's speed.
-        board.counts.passed = 20;
+        board.done.counts.passed = 20;
         board.earlier = 10;
         assert_eq!(board.left(now), Some(Duration::from_mins(1)));
     }

@@ -6,9 +6,10 @@ mod painter;
 use super::case_line::case_line;
 use super::style::{self, Paint};
 use agentv_core::event::Finished;
+use agentv_core::totals::Totals;
 use agentv_core::{LogLevel, RunEvent};
-use agentv_runtime::run::{Reporter, Tally};
-use agentv_wire::Status;
+use agentv_runtime::run::Reporter;
+use agentv_wire::Outcome;
 use board::Board;
 pub(super) use board::whole;
 use painter::Painter;
@@ -61,9 +62,9 @@ enum Above {
 }
 
 impl Live {
-    /// `tally` has the cases that are done already.
-    pub(crate) fn start(tally: &Tally, total: usize, verbose: bool) -> Self {
-        let board = Board::new(tally, total, Instant::now());
+    /// `totals` has the cases that are done already.
+    pub(crate) fn start(totals: &Totals, total: usize, verbose: bool) -> Self {
+        let board = Board::new(totals, total, Instant::now());
         let state = State { board, above: Vec::new(), is_over: false };
         let shared = Arc::new(Shared { state: Mutex::new(state), over: Condvar::new() });
         let paint = Paint::of_stdout();
@@ -78,7 +79,7 @@ impl Live {
 
     /// A case that did not pass has a line that stays; one that did, only for those who want to know everything.
     fn tell(&mut self, finished: &Finished) -> Option<String> {
-        let is_bad = finished.status == Status::Fail;
+        let is_bad = finished.outcome != Outcome::Pass;
         if !is_bad && !self.verbose {
             return None;
         }

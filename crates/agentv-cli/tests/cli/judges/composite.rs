@@ -129,7 +129,7 @@ fn a_script_runs_where_it_is_told() {
 fn check_script_fails(aggregator: &Value, kind: &str, why: &str) {
     let cx = quiet();
     let ran = grade(&cx, &json!([composite(&members(), aggregator)]));
-    let record = ran.success().stdout_has("Grading errors: 1").record();
+    let record = ran.code(3).stdout_has("Grading errors: 1").record();
     let result = result_of(&record, "all");
     assert_eq!((&result["score"], &result["verdict"]), (&json!(0), &json!("fail")));
     let reason = result["evaluator_provider_request"]["error"].as_str().unwrap();
@@ -242,7 +242,7 @@ fn a_member_that_fails_counts_as_it_says() {
         );
     }
     let (code, result) = with_failing_member("fail");
-    assert_eq!((code, &result["score"], &result["error"]["kind"]), (0, &json!(0), &json!("parse")));
+    assert_eq!((code, &result["score"], &result["error"]["kind"]), (3, &json!(0), &json!("parse")));
     let message = result["error"]["message"].as_str().unwrap();
     assert!(message.starts_with("member 'judge' failed: "), "{message}");
     // What the others found, and what the failed one cost, is not lost.

@@ -53,7 +53,7 @@ fn a_judge_that_refuses_is_an_error_of_its_kind() {
     let api = FakeLlm::start(|_| FakeReply::error(401, "wrong key"));
     let cx = judged("x", &api);
     let ran = grade(&cx, &json!([judge()]));
-    let record = ran.success().stdout_has("Grading errors: 1").record();
+    let record = ran.code(3).stdout_has("Grading errors: 1").record();
     let result = result_of(&record, "judge");
     assert_eq!(api.asked().len(), 1);
     assert_eq!(result["error"]["kind"], "provider");
@@ -71,7 +71,7 @@ fn a_judge_that_takes_too_long_is_an_error_of_its_kind() {
     let api = FakeLlm::start(move |asked| FakeReply::text(asked, "{}").after(never));
     let cx = judged("x", &api);
     cx.write("suite.yaml", &suite(json!([judge()])));
-    let record = eval(&cx, &["--agent-timeout", "0.3"]).success().record();
+    let record = eval(&cx, &["--agent-timeout", "0.3"]).code(3).record();
     let error = &result_of(&record, "judge")["error"];
     assert_eq!(error["kind"], "timeout");
     assert!(error["message"].as_str().unwrap().contains("`judge`"), "{error}");
@@ -112,7 +112,7 @@ fn what_the_default_judge_costs_stands_beside_what_it_was_asked() {
         let api = FakeLlm::answering(reply);
         let cx = priced(&api);
         cx.write("suite.yaml", case);
-        let record = eval(&cx, &[]).success().record();
+        let record = eval(&cx, &[]).code(if reply == "no" { 3 } else { 0 }).record();
         assert!(record["evaluator_provider_request"].is_object(), "{record:#}");
         let usage = &record["evaluator_usage"];
         assert_eq!(
@@ -127,7 +127,7 @@ fn what_the_default_judge_costs_stands_beside_what_it_was_asked() {
 fn a_judge_that_fails_is_paid_for_all_the_same() {
     let api = FakeLlm::answering("no JSON");
     let cx = priced(&api);
-    let record = grade(&cx, &json!([judge()])).success().record();
+    let record = grade(&cx, &json!([judge()])).code(3).record();
     let usage = json!({
         "token_usage": { "input": 303, "output": 69, "cached": 120 },
         "cost_usd": 0.000_933,
@@ -220,8 +220,12 @@ fn check_policy(suite_wide: Option<&str>, own: Option<&str>, expected: &str) {
     };
     assert_eq!((record["score"].as_f64(), &judge["weight"]), (Some(score), &json!(weight)));
     assert_eq!(record["status"], status);
-    let is_error = expected == "fail";
-    assert_eq!((code, record["error"].is_string()), (if is_error { 3 } else { 0 }, is_error));
+    // Only a written policy is a way to grade without the judge.
+    let is_ungraded = expected == "fail" || (suite_wide, own) == (None, None);
+    assert_eq!(code, if is_ungraded { 3 } else { 0 });
+    assert_eq!(record["outcome"], if is_ungraded { "ungraded" } else { status });
+    assert_eq!(judge["error"].get("on_judge_error").cloned(), own.or(suite_wide).map(Value::from));
+    assert_eq!(record["error"].is_string(), expected == "fail");
 }
 
 #[test]

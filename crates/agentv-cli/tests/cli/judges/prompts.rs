@@ -179,7 +179,7 @@ fn check_script_fails(script: &str, why: &str) {
     cx.write("make.sh", script);
     let prompt = json!({ "script": ["sh", "make.sh"] });
     let record = grade(&cx, &json!([{ "name": "judge", "type": "llm_judge", "prompt": prompt }]));
-    let record = record.success().record();
+    let record = record.code(3).record();
     let result = result_of(&record, "judge");
     assert_eq!((&result["score"], &result["error"]["kind"]), (&json!(0), &json!("provider")));
     let message = result["error"]["message"].as_str().unwrap();
@@ -203,7 +203,7 @@ fn a_script_that_takes_too_long_is_ended() {
     let prompt = json!({ "script": ["sh", "make.sh"] });
     let evaluators = json!([{ "name": "judge", "type": "llm_judge", "prompt": prompt }]);
     cx.write("suite.yaml", &suite(evaluators));
-    let record = eval(&cx, &["--agent-timeout", "0.3"]).success().record();
+    let record = eval(&cx, &["--agent-timeout", "0.3"]).code(3).record();
     assert_eq!(result_of(&record, "judge")["error"]["kind"], "timeout");
     assert_eq!(api.asked().len(), 0);
 }

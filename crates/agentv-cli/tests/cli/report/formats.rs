@@ -9,23 +9,23 @@ fn markdown_says_what_a_reviewer_wants_to_know() {
     insta::assert_snapshot!(printed(&cx, "--markdown"), @r#"
     ## AgentV: ✗ 3 of 5 cases passed
 
-    | Pass rate | Mean score | Failed | Errors | Grading errors | Cost | Tokens | Time |
-    | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 60.0 % | 0.700 | 1 | 1 | 1 | $0.0125 | 1.2k in, 340 out | 1.2 s |
+    | Pass rate | Mean score | Passed | Failed | Ungraded | Errors | Grading errors | Cost | Tokens | Time |
+    | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | 60.0 % (23.1 % to 88.2 %) | 0.875 (n=4) | 3 | 1 | 0 | 1 | 1 | $0.0125 | 1.2k in, 340 out | 1.2 s |
 
     ### Did not pass
 
     | | Case | Target | Score | Why |
     | --- | --- | --- | ---: | --- |
-    | ! error | `slow` | `claude` | 0.000 | timed out after 2s |
+    | ! error | `slow` | `claude` |  | timed out after 2s |
     | ✗ fail | `greeting, "formal"` | `gpt` | 0.500 | says &lt;b&gt;hi&lt;/b&gt; \| not &#64;you |
 
     ### Targets
 
-    | Target | Cases | Pass rate | Mean | Errors | Cost |
-    | --- | ---: | ---: | ---: | ---: | ---: |
-    | `gpt` | 2 | 50.0 % | 0.750 | 0 | $0.0125 |
-    | `claude` | 3 | 66.7 % | 0.667 | 1 |  |
+    | Target | Cases | Pass rate | Mean | Failed | Ungraded | Errors | Cost |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | `claude` | 3 | 66.7 % | 1.000 (n=2) | 0 | 0 | 1 |  |
+    | `gpt` | 2 | 50.0 % | 0.750 | 1 | 0 | 0 | $0.0125 |
 
     ### Evaluators
 
@@ -50,13 +50,13 @@ fn markdown_lists_no_thousands() {
 fn csv_has_a_row_for_each_record_and_no_formulas() {
     let cx = with_results(&records());
     insta::assert_snapshot!(printed(&cx, "--csv"), @r#"
-    eval_id,dataset,target,trial,standing,score,why,duration_ms,cost_usd,input_tokens,output_tokens,tool_calls,tags,evaluators,timestamp,answer
-    refund,support,gpt,,pass,1,,1234.5,0.0125,1200,340,2,billing; smoke,correct=1.000; polite=1.000,2026-01-02T03:04:05.678Z,ok
-    "greeting, ""formal""",support,gpt,,fail,0.5,says <b>hi</b> | not @you,,,,,,,correct=1.000; polite=0.000,2026-01-02T03:04:05.678Z,"'=HYPERLINK(""http://x"")
+    eval_id,dataset,target,trial,outcome,score,why,duration_ms,cost_usd,grading_cost_usd,input_tokens,output_tokens,tool_calls,tags,evaluators,timestamp,answer
+    refund,support,gpt,,pass,1,,1234.5,0.0125,,1200,340,2,billing; smoke,correct=1.000; polite=1.000,2026-01-02T03:04:05.678Z,ok
+    "greeting, ""formal""",support,gpt,,fail,0.5,says <b>hi</b> | not @you,,,,,,,,correct=1.000; polite=0.000,2026-01-02T03:04:05.678Z,"'=HYPERLINK(""http://x"")
     second line"
-    slow,support,claude,,error,0,timed out after 2s,,,,,,,,2026-01-02T03:04:05.678Z,Error occurred: timed out after 2s
-    judged,support,claude,,pass,1,,,,,,,,correct=1.000; polite=error,2026-01-02T03:04:05.678Z,ok
-    again,support,claude,1,pass,1,,,,,,,,,2026-01-02T03:04:05.678Z,ok
+    slow,support,claude,,error,0,timed out after 2s,,,,,,,,,2026-01-02T03:04:05.678Z,Error occurred: timed out after 2s
+    judged,support,claude,,pass,1,,,,,,,,,correct=1.000; polite=error,2026-01-02T03:04:05.678Z,ok
+    again,support,claude,1,pass,1,,,,,,,,,,2026-01-02T03:04:05.678Z,ok
     "#);
 }
 
@@ -64,16 +64,16 @@ fn csv_has_a_row_for_each_record_and_no_formulas() {
 fn json_has_the_numbers_and_each_case_in_short() {
     let cx = with_results(&records());
     let report: agentv_wire::Report = serde_json::from_str(&printed(&cx, "--json")).unwrap();
-    assert_eq!(report.cases.len(), report.summary.all.records);
+    assert_eq!(report.cases.len(), report.summary.totals.all.recorded);
     insta::assert_snapshot!(printed(&cx, "--json"), @r#"
     {"results":"results.jsonl",
     "cases":[
-    {"eval_id":"refund","dataset":"support","target":"gpt","standing":"pass","score":1,"tags":["billing","smoke"],"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"tool_calls":2,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":1}]},
-    {"eval_id":"greeting, \"formal\"","dataset":"support","target":"gpt","standing":"fail","score":0.5,"why":"says <b>hi</b> | not @you","evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":0}]},
-    {"eval_id":"slow","dataset":"support","target":"claude","standing":"error","score":0,"why":"timed out after 2s","error":"timed out after 2s"},
-    {"eval_id":"judged","dataset":"support","target":"claude","standing":"pass","score":1,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"llm_judge","score":0,"error":"parse"}]},
-    {"eval_id":"again","dataset":"support","target":"claude","trial":1,"standing":"pass","score":1}],
-    "summary":{"records":5,"passed":3,"failed":1,"errors":1,"mean_score":0.7,"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"histogram":[1,0,0,0,0,1,0,0,0,3],"grading_errors":1,"targets":[{"name":"gpt","records":2,"passed":1,"failed":1,"errors":0,"mean_score":0.75,"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340}},{"name":"claude","records":3,"passed":2,"failed":0,"errors":1,"mean_score":0.6666666666666666}],"evaluators":[{"name":"correct","type":"contains","graded":3,"mean_score":1,"full":3,"errors":0},{"name":"polite","type":"contains","graded":2,"mean_score":0.5,"full":1,"errors":1}]}}
+    {"eval_id":"refund","dataset":"support","target":"gpt","outcome":"pass","score":1,"tags":["billing","smoke"],"duration_ms":1234.5,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"tool_calls":2,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":1}]},
+    {"eval_id":"greeting, \"formal\"","dataset":"support","target":"gpt","outcome":"fail","score":0.5,"why":"says <b>hi</b> | not @you","evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"contains","score":0}]},
+    {"eval_id":"slow","dataset":"support","target":"claude","outcome":"error","score":0,"why":"timed out after 2s","error":"timed out after 2s"},
+    {"eval_id":"judged","dataset":"support","target":"claude","outcome":"pass","score":1,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"llm_judge","score":0,"error":"parse"}]},
+    {"eval_id":"again","dataset":"support","target":"claude","trial":1,"outcome":"pass","score":1}],
+    "summary":{"recorded":5,"passed":3,"failed":1,"ungraded":0,"errors":1,"graded":4,"mean_score":0.875,"pass_rate":0.6,"pass_interval":{"low":0.2307242812760128,"high":0.882379225767352},"duration_ms":1234.5,"timed":1,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"grading_errors":1,"histogram":[0,0,0,0,0,1,0,0,0,3],"targets":{"claude":{"recorded":3,"passed":2,"failed":0,"ungraded":0,"errors":1,"graded":2,"mean_score":1,"pass_rate":0.6666666666666666,"pass_interval":{"low":0.2076596008020477,"high":0.9385080552796037},"timed":0},"gpt":{"recorded":2,"passed":1,"failed":1,"ungraded":0,"errors":0,"graded":2,"mean_score":0.75,"pass_rate":0.5,"pass_interval":{"low":0.09453120573423074,"high":0.9054687942657693},"duration_ms":1234.5,"timed":1,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340}}},"evaluators":{"correct":{"type":"contains","graded":3,"passed":3,"full":3,"errors":0,"mean_score":1,"weights":[1,1]},"polite":{"type":"contains","graded":2,"passed":2,"full":1,"errors":1,"mean_score":0.5,"weights":[0,1]}},"trials":[{"dataset":"support","target":"claude","cases":3,"trials":1,"recorded":3,"passed":2,"ungraded":0,"errors":1,"mean_score":1,"interval":{"low":0.34238022750665303,"high":1},"pass":[{"k":1,"pass_at_k":0.6666666666666666,"pass_hat_k":0.6666666666666666}],"flaky":0,"flaky_cases":[]}]}}
     "#);
 }
 
@@ -89,7 +89,7 @@ fn junit_has_a_suite_for_each_dataset_and_target() {
                 <property name="results" value="results.jsonl"/>
             </properties>
             <testcase name="slow" classname="support.claude" time="0.000">
-                <error message="score 0.000: timed out after 2s" type="error">✗ Error: timed out
+                <error message="error: timed out after 2s" type="error">✗ Error: timed out
 
     Answer:
     Error occurred: timed out after 2s</error>

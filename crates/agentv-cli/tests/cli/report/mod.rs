@@ -99,7 +99,7 @@ fn without_a_format_the_page_is_written_beside_the_results() {
     let ran = cx.agentv(["report", "results.jsonl"]).run();
     ran.success()
         .stdout_has("Report written to: results.html (html)")
-        .stdout_has("✗ 3 of 5 cases passed, mean score 0.700");
+        .stdout_has("✗ 3 of 5 cases passed, mean score 0.875 (n=4)");
     assert!(cx.read("results.html").starts_with("<!DOCTYPE html>"));
 }
 
@@ -121,7 +121,7 @@ fn a_run_is_found_by_its_id_its_folder_and_as_the_last() {
 #[test]
 fn what_is_not_there_is_told() {
     let cx = context();
-    cx.agentv(["report"]).run().code(2).stderr_has("no run was started in this directory");
+    cx.agentv(["report"]).run().code(2).stderr_has("there are no runs in this project");
     cx.agentv(["report", "nowhere"])
         .run()
         .code(2)

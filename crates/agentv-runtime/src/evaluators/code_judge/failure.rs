@@ -13,7 +13,7 @@ const SHOWN_CHARS: usize = 200;
 
 /// A grading that went wrong.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum ScriptFailure {
     #[error("the input for the script cannot be written as JSON: {0}")]
     Payload(serde_json::Error),
     #[error("cannot run `{program}`: {source}{}", hint(source))]
@@ -34,7 +34,7 @@ pub(super) enum Failure {
         "{failure}; the script does not see {}, which targets use as secrets: name what it needs in `pass_env`",
         names.join(", ")
     )]
-    Withheld { failure: Box<Failure>, names: Vec<String> },
+    Withheld { failure: Box<ScriptFailure>, names: Vec<String> },
     #[error("the script printed nothing; {PRINT}")]
     Silent,
     #[error("the script's stdout is not JSON ({reason}); {PRINT}; it printed: {}", shown(printed))]
@@ -55,7 +55,7 @@ pub(super) enum Failure {
 const PRINT: &str =
     r#"print one JSON object such as `{"score": 0.5}` to stdout, and everything else to stderr"#;
 
-impl Failure {
+impl ScriptFailure {
     /// The script ended by itself, but not well.
     pub(super) fn exited(output: &Output) -> Self {
         let how = match output.ended {
@@ -86,7 +86,7 @@ impl Failure {
     }
 }
 
-impl From<RunError> for Failure {
+impl From<RunError> for ScriptFailure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Spawn { program, source } => Self::Spawn { program, source },

@@ -25,7 +25,7 @@ use agentv_core::evaluator::{AnswerDetail, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
 use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
-use failure::Failure;
+use failure::ScriptFailure;
 use proxy::{TargetProxy, Use};
 use schemars::JsonSchema;
 use serde_json::json;
@@ -192,7 +192,7 @@ impl Evaluator for CodeJudge {
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let stdin = payload::text(cx, self.handed_on.as_ref());
-        let stdin = stdin.map_err(|error| Failure::Payload(error).into_error())?;
+        let stdin = stdin.map_err(|error| ScriptFailure::Payload(error).into_error())?;
         self.judge(stdin, cx.targets, cx.call).await
     }
 }
@@ -255,7 +255,7 @@ impl CodeJudge {
         stdin: String,
         targets: &dyn Targets,
         call: &CallContext,
-    ) -> Result<(Result<Verdict, Failure>, Option<Use>), EvaluatorError> {
+    ) -> Result<(Result<Verdict, ScriptFailure>, Option<Use>), EvaluatorError> {
         let withheld = self.withheld(targets);
         let Some(max_calls) = self.config.target else {
             let given = Environment { env: Vec::new(), withheld };
@@ -268,10 +268,10 @@ impl CodeJudge {
         })?;
         let outcome = tokio::select! {
             outcome = self.run(stdin, Environment { env, withheld }, call) => outcome,
-            () = proxy.serve() => Err(Failure::Cancelled),
+            () = proxy.serve() => Err(ScriptFailure::Cancelled),
         };
         let used = proxy.used();
-        let too_many = || Failure::TooManyCalls { max: used.max() };
+        let too_many = || ScriptFailure::TooManyCalls { max: used.max() };
         let outcome = if used.refused { Err(too_many()) } else { outcome };
         Ok((outcome, Some(used)))
     }
@@ -292,7 +292,7 @@ impl CodeJudge {
         stdin: String,
         given: Environment,
         call: &CallContext,
-    ) -> Result<Verdict, Failure> {
+    ) -> Result<Verdict, ScriptFailure> {
         let Environment { env, withheld } = given;
         let added = self.env.added().iter().filter(|(name, _)| !withheld.contains(name));
         let added = added.map(|(name, value)| (name.clone(), value.clone()));
@@ -311,10 +311,10 @@ impl CodeJudge {
         if output.ended.is_success() {
             return verdict::parse(&output.stdout);
         }
-        let failure = Failure::exited(&output);
+        let failure = ScriptFailure::exited(&output);
         if withheld.is_empty() {
             return Err(failure);
         }
-        Err(Failure::Withheld { failure: Box::new(failure), names: withheld })
+        Err(ScriptFailure::Withheld { failure: Box::new(failure), names: withheld })
     }
 }

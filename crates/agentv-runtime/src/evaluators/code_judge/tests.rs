@@ -150,6 +150,7 @@ fn case(dir: &Path) -> EvalCase {
         evaluators_given: true,
         target: None,
         tags: Vec::new(),
+        metadata: None,
         workspace: None,
         fingerprint: Fingerprint([0; 32]),
     }

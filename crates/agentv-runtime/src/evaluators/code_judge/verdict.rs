@@ -1,29 +1,31 @@
 //! What a script printed, as a verdict.
 
-use super::failure::Failure;
+use super::failure::ScriptFailure;
 use crate::process::Captured;
 use agentv_core::{Score, Verdict};
 use agentv_wire::Object;
 use serde_json::Value;
 
 /// Reads the result. A `verdict` in it is ignored: the word follows from the score.
-pub(super) fn parse(stdout: &Captured) -> Result<Verdict, Failure> {
+pub(super) fn parse(stdout: &Captured) -> Result<Verdict, ScriptFailure> {
     if stdout.dropped() > 0 {
-        return Err(Failure::TooLong { bytes: stdout.dropped() });
+        return Err(ScriptFailure::TooLong { bytes: stdout.dropped() });
     }
     let text = stdout.text_lossy();
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
-        return Err(Failure::Silent);
+        return Err(ScriptFailure::Silent);
     }
     let printed = || text.to_owned();
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| Failure::NotJson { reason: error.to_string(), printed: printed() })?;
+    let value: Value = serde_json::from_str(text).map_err(|error| ScriptFailure::NotJson {
+        reason: error.to_string(),
+        printed: printed(),
+    })?;
     let Value::Object(mut result) = value else {
-        return Err(Failure::NotObject { printed: printed() });
+        return Err(ScriptFailure::NotObject { printed: printed() });
     };
     let Some(score) = result.get("score").and_then(Value::as_f64) else {
-        return Err(Failure::NoScore { printed: printed() });
+        return Err(ScriptFailure::NoScore { printed: printed() });
     };
     Ok(Verdict {
         hits: texts(&result, "hits"),
@@ -42,7 +44,7 @@ fn texts(result: &Object, key: &str) -> Vec<String> {
 }
 
 /// Kept as it came. `null` is how many languages write that there are none.
-fn details(result: &mut Object) -> Result<Option<Value>, Failure> {
+fn details(result: &mut Object) -> Result<Option<Value>, ScriptFailure> {
     let found = match result.shift_remove("details") {
         None | Some(Value::Null) => return Ok(None),
         Some(details @ Value::Object(_)) => return Ok(Some(details)),
@@ -51,5 +53,5 @@ fn details(result: &mut Object) -> Result<Option<Value>, Failure> {
         Some(Value::Number(_)) => "a number",
         Some(Value::Bool(_)) => "true or false",
     };
-    Err(Failure::Details { found })
+    Err(ScriptFailure::Details { found })
 }

@@ -1,16 +1,16 @@
 //! How two values of a field are compared.
 
-use super::date::Format;
+use super::date::DateFormat;
 use crate::evaluators::equal::equal;
 use crate::evaluators::shown;
 use serde_json::Value;
 
 /// A comparison with its settings.
 #[derive(Debug)]
-pub(super) enum Comparison {
+pub(super) enum FieldComparison {
     Exact,
     Numeric { tolerance: f64, scale: Scale },
-    Date(Vec<Format>),
+    Date(Vec<DateFormat>),
 }
 
 /// What a tolerance is measured in.
@@ -24,7 +24,7 @@ pub(super) enum Scale {
 /// A remark on a field that is right, or what is wrong with it.
 type Outcome = Result<Option<String>, String>;
 
-impl Comparison {
+impl FieldComparison {
     pub(super) fn compare(&self, got: &Value, expected: &Value) -> Outcome {
         match self {
             Self::Exact => exact(got, expected),
@@ -109,7 +109,7 @@ fn leading_number(text: &str) -> Option<f64> {
     text[..end].parse().ok()
 }
 
-fn date(got: &Value, expected: &Value, formats: &[Format]) -> Outcome {
+fn date(got: &Value, expected: &Value, formats: &[DateFormat]) -> Outcome {
     let read = |value: &Value| {
         let text = value.as_str()?.trim();
         formats.iter().find_map(|format| format.read(text))
@@ -129,14 +129,20 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(comparison: &Comparison, got: &Value, expected: &Value, outcome: Result<&str, &str>) {
+    fn check(
+        comparison: &FieldComparison,
+        got: &Value,
+        expected: &Value,
+        outcome: Result<&str, &str>,
+    ) {
         let outcome = outcome.map(|remark| (!remark.is_empty()).then(|| remark.to_owned()));
         assert_eq!(comparison.compare(got, expected), outcome.map_err(str::to_owned));
     }
 
     #[test]
     fn exact_is_deep_equality() {
-        let check = |got, expected, outcome| check(&Comparison::Exact, &got, &expected, outcome);
+        let check =
+            |got, expected, outcome| check(&FieldComparison::Exact, &got, &expected, outcome);
         check(json!({"a": [1, 2]}), json!({"a": [1.0, 2]}), Ok(""));
         check(json!("x"), json!("y"), Err("value mismatch"));
         check(json!("1"), json!(1), Err("type mismatch: got string, expected number"));
@@ -146,7 +152,7 @@ mod tests {
 
     #[test]
     fn numbers_may_be_apart_by_the_tolerance() {
-        let within = Comparison::Numeric { tolerance: 0.1, scale: Scale::Absolute };
+        let within = FieldComparison::Numeric { tolerance: 0.1, scale: Scale::Absolute };
         let check = |got, expected, outcome| check(&within, &got, &expected, outcome);
         check(json!(1.1), json!(1.0), Ok("within tolerance: diff=0.10"));
         check(json!("1.05 EUR"), json!(" 1"), Ok("within tolerance: diff=0.05"));
@@ -158,7 +164,7 @@ mod tests {
 
     #[test]
     fn without_a_tolerance_numbers_are_equal() {
-        let equal = Comparison::Numeric { tolerance: 0.0, scale: Scale::Absolute };
+        let equal = FieldComparison::Numeric { tolerance: 0.0, scale: Scale::Absolute };
         check(&equal, &json!("100"), &json!(100), Ok("within tolerance: diff=0.00"));
         let miss = "outside tolerance: diff=0.00, tolerance=0";
         check(&equal, &json!(100.001), &json!(100), Err(miss));
@@ -166,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_relative_tolerance_is_a_share_of_the_expected() {
-        let within = Comparison::Numeric { tolerance: 0.05, scale: Scale::Relative };
+        let within = FieldComparison::Numeric { tolerance: 0.05, scale: Scale::Relative };
         let check = |got, expected, outcome| check(&within, &got, &expected, outcome);
         check(json!(105), json!(100), Ok("within tolerance: diff=0.05"));
         check(json!(-95), json!(-100), Ok("within tolerance: diff=0.05"));
@@ -199,7 +205,7 @@ mod tests {
 
     #[test]
     fn dates_are_compared_by_day() {
-        let dates = Comparison::Date(Format::defaults());
+        let dates = FieldComparison::Date(DateFormat::defaults());
         let check = |got, expected, outcome| check(&dates, &got, &expected, outcome);
         check(json!("15-Jan-2025"), json!("2025-01-15"), Ok(""));
         check(json!(" 2025-01-15T23:30:00-05:00 "), json!("01/15/2025"), Ok(""));

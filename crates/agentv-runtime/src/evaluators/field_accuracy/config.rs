@@ -1,7 +1,7 @@
 //! The keys, and the fields that they make.
 
-use super::compare::{Comparison, Scale};
-use super::date::Format;
+use super::compare::{FieldComparison, Scale};
+use super::date::DateFormat;
 use super::path::Path;
 use crate::config::{Fields, FromNode, Leftovers, Node, Wrong};
 use crate::evaluators::amount::Amount;
@@ -86,7 +86,7 @@ pub(super) struct Field {
     /// The path as written, for messages.
     pub(super) written: String,
     pub(super) path: Path,
-    pub(super) comparison: Comparison,
+    pub(super) comparison: FieldComparison,
     pub(super) required: bool,
     pub(super) weight: Weight,
 }
@@ -153,7 +153,7 @@ fn read_field(mut fields: Fields<'_, '_>) -> Option<Field> {
     Some(Field { written, path, comparison: comparison?, required, weight })
 }
 
-fn read_comparison(fields: &mut Fields<'_, '_>) -> Option<Comparison> {
+fn read_comparison(fields: &mut Fields<'_, '_>) -> Option<FieldComparison> {
     let kind = fields.need("match");
     let tolerance = fields.take("tolerance");
     let relative = fields.take("relative");
@@ -173,17 +173,17 @@ fn read_comparison(fields: &mut Fields<'_, '_>) -> Option<Comparison> {
         }
     }
     Some(match kind {
-        Match::Exact => Comparison::Exact,
-        Match::NumericTolerance => Comparison::Numeric {
+        Match::Exact => FieldComparison::Exact,
+        Match::NumericTolerance => FieldComparison::Numeric {
             tolerance: tolerance.unwrap_or(Amount::ZERO).value(),
             scale: if relative == Some(true) { Scale::Relative } else { Scale::Absolute },
         },
-        Match::Date => Comparison::Date(formats.unwrap_or_else(Format::defaults)),
+        Match::Date => FieldComparison::Date(formats.unwrap_or_else(DateFormat::defaults)),
     })
 }
 
 /// Each wrong format is noted by itself.
-fn read_formats(fields: &mut Fields<'_, '_>) -> Option<Vec<Format>> {
+fn read_formats(fields: &mut Fields<'_, '_>) -> Option<Vec<DateFormat>> {
     let node = fields.node("formats")?;
     let Some(list) = node.as_list().filter(|list| !list.is_empty()) else {
         let message = format!("`formats` of {} must be a list of date formats", fields.owner());
@@ -193,7 +193,7 @@ fn read_formats(fields: &mut Fields<'_, '_>) -> Option<Vec<Format>> {
         return None;
     };
     let read = list.iter().filter_map(|node| {
-        let problem = match node.as_text().map(Format::parse) {
+        let problem = match node.as_text().map(DateFormat::parse) {
             Some(Ok(format)) => return Some(format),
             Some(Err(problem)) => problem,
             None => format!("it is {}", node.describe()),

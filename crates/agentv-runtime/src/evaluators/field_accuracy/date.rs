@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 /// How a date is written: `DD-MMM-YYYY`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Format(Vec<Token>);
+pub(super) struct DateFormat(Vec<Token>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token {
@@ -63,7 +63,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-impl Format {
+impl DateFormat {
     pub(super) fn defaults() -> Vec<Self> {
         DEFAULTS.iter().filter_map(|pattern| Self::parse(pattern).ok()).collect()
     }
@@ -177,19 +177,19 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let read = Format::defaults().iter().find_map(|format| format.read(text));
+        let read = DateFormat::defaults().iter().find_map(|format| format.read(text));
         assert_eq!(read.map_or(String::new(), |date| date.to_string()), expected, "{text}");
     }
 
     #[track_caller]
     fn check_format(format: &str, text: &str, expected: &str) {
-        let read = Format::parse(format).unwrap().read(text);
+        let read = DateFormat::parse(format).unwrap().read(text);
         assert_eq!(read.map_or(String::new(), |date| date.to_string()), expected, "{text}");
     }
 
     #[test]
     fn every_default_is_a_format() {
-        assert_eq!(Format::defaults().len(), DEFAULTS.len());
+        assert_eq!(DateFormat::defaults().len(), DEFAULTS.len());
     }
 
     #[test]
@@ -262,15 +262,15 @@ mod tests {
             ("yyyy-mm-dd", "it has no meaning for `y`"),
             ("YYYY年", "it has no meaning for `年`"),
         ] {
-            assert_eq!(Format::parse(format), Err(problem.to_owned()), "{format}");
+            assert_eq!(DateFormat::parse(format), Err(problem.to_owned()), "{format}");
         }
     }
 
     proptest! {
         #[test]
         fn nothing_panics(pattern in "([YMDHmsZT./:é -]|YYYY|MM|DD)*", text in "([0-9TZ:+./-]|jan|é|.)*") {
-            let format = Format::parse(&pattern);
-            for format in Format::defaults().iter().chain(format.as_ref().ok()) {
+            let format = DateFormat::parse(&pattern);
+            for format in DateFormat::defaults().iter().chain(format.as_ref().ok()) {
                 format.read(&text);
             }
         }
@@ -285,7 +285,7 @@ mod tests {
                 format!("{month:02}/{day}/{year}"),
             ];
             for text in written {
-                let read = Format::defaults().iter().find_map(|format| format.read(&text));
+                let read = DateFormat::defaults().iter().find_map(|format| format.read(&text));
                 prop_assert_eq!(read, Some(date));
             }
         }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 
 /// Limits the cost.
 #[derive(Debug)]
-pub struct Cost {
+pub struct CostLimit {
     config: CostConfig,
 }
 
@@ -21,7 +21,7 @@ pub struct CostConfig {
     pub budget: Amount,
 }
 
-impl FromConfig for Cost {
+impl FromConfig for CostLimit {
     const NAMES: &'static [&'static str] = &["cost"];
     type Config = CostConfig;
 
@@ -31,7 +31,7 @@ impl FromConfig for Cost {
 }
 
 #[async_trait]
-impl Evaluator for Cost {
+impl Evaluator for CostLimit {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let Some(value) = cx.candidate.metrics.cost_usd else {
             return Ok(Verdict::miss("No cost data available in trace"));

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 
 /// Limits the duration.
 #[derive(Debug)]
-pub struct Latency {
+pub struct LatencyLimit {
     config: LatencyConfig,
 }
 
@@ -21,7 +21,7 @@ pub struct LatencyConfig {
     pub threshold: Amount,
 }
 
-impl FromConfig for Latency {
+impl FromConfig for LatencyLimit {
     const NAMES: &'static [&'static str] = &["latency"];
     type Config = LatencyConfig;
 
@@ -31,7 +31,7 @@ impl FromConfig for Latency {
 }
 
 #[async_trait]
-impl Evaluator for Latency {
+impl Evaluator for LatencyLimit {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let Some(duration) = cx.candidate.metrics.duration_ms else {
             return Ok(Verdict::miss("No duration data available in trace"));

@@ -4,9 +4,9 @@ mod cost;
 mod latency;
 mod token_usage;
 
-pub use cost::{Cost, CostConfig};
-pub use latency::{Latency, LatencyConfig};
-pub use token_usage::{TokenUsage, TokenUsageConfig};
+pub use cost::{CostConfig, CostLimit};
+pub use latency::{LatencyConfig, LatencyLimit};
+pub use token_usage::{TokenUsageConfig, TokenUsageLimit};
 
 use agentv_core::{Score, Verdict};
 

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 
 /// Limits the tokens.
 #[derive(Debug)]
-pub struct TokenUsage {
+pub struct TokenUsageLimit {
     config: TokenUsageConfig,
 }
 
@@ -30,7 +30,7 @@ pub struct TokenUsageConfig {
     pub max_output: Option<Amount>,
 }
 
-impl FromConfig for TokenUsage {
+impl FromConfig for TokenUsageLimit {
     const NAMES: &'static [&'static str] = &["token_usage", "token-usage"];
     type Config = TokenUsageConfig;
 
@@ -55,7 +55,7 @@ impl FromConfig for TokenUsage {
 }
 
 #[async_trait]
-impl Evaluator for TokenUsage {
+impl Evaluator for TokenUsageLimit {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let Some(usage) = cx.candidate.metrics.token_usage else {
             return Ok(Verdict::miss("No token usage data available in trace"));

@@ -28,7 +28,7 @@ pub struct LlmJudgeConfig {
     pub judges: Option<Vec<String>>,
     /// How the votes of a panel are put together.
     #[serde(default)]
-    pub vote: Vote,
+    pub vote: VoteRule,
     /// How often a judge is asked if its reply cannot be read. Without it: 3.
     pub max_asks: Option<u64>,
     /// Whether the default prompt, or a template that does not place `{{ trace_summary }}` itself, ends with what the
@@ -42,8 +42,8 @@ pub struct LlmJudgeConfig {
 
 /// How the votes of a panel become one score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Vote {
+#[serde(rename = "Vote", rename_all = "snake_case")]
+pub enum VoteRule {
     /// Their mean.
     #[default]
     Mean,
@@ -53,7 +53,7 @@ pub enum Vote {
     Majority,
 }
 
-impl FromNode for Vote {
+impl FromNode for VoteRule {
     fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
         match node.as_text() {
             Some("mean") => Ok(Self::Mean),
@@ -72,7 +72,7 @@ pub(super) enum Judges {
     One(String),
     Panel {
         names: Vec<String>,
-        vote: Vote,
+        vote: VoteRule,
     },
 }
 

@@ -20,7 +20,7 @@ mod rubric;
 #[cfg(test)]
 mod tests;
 
-pub use config::{LlmJudgeConfig, Vote};
+pub use config::{LlmJudgeConfig, VoteRule};
 
 use super::ask::{Question, ask};
 use super::{Build, FromConfig, reply};

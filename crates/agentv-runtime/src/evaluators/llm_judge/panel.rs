@@ -1,6 +1,6 @@
 //! Several judges on one answer.
 
-use super::{LlmJudge, Vote};
+use super::{LlmJudge, VoteRule};
 use crate::evaluators::ask::Total;
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict};
 use agentv_wire::{EvaluatorFailure, FailureKind, VerdictWord};
@@ -9,7 +9,7 @@ use agentv_wire::{EvaluatorFailure, FailureKind, VerdictWord};
 pub(super) async fn ask(
     judge: &LlmJudge,
     names: &[String],
-    vote: Vote,
+    vote: VoteRule,
     user: &str,
     cx: &EvalContext<'_>,
 ) -> Result<Verdict, EvaluatorError> {
@@ -52,20 +52,21 @@ fn cast(name: &str, outcome: &Result<Verdict, EvaluatorError>) -> agentv_wire::V
         score: verdict.map(|verdict| verdict.score.value()),
         verdict: verdict.map(|verdict| verdict.word.unwrap_or_else(|| verdict.score.verdict())),
         reasoning: verdict.and_then(|verdict| verdict.reasoning.clone()),
-        error: outcome
-            .as_ref()
-            .err()
-            .map(|error| EvaluatorFailure { kind: error.kind, message: error.message.clone() }),
+        error: outcome.as_ref().err().map(|error| EvaluatorFailure {
+            kind: error.kind,
+            message: error.message.clone(),
+            on_judge_error: None,
+        }),
     }
 }
 
 /// One verdict of many: the score by the votes, hits and misses by whoever said them.
-fn together(verdicts: Vec<(&String, Verdict)>, vote: Vote) -> Verdict {
+fn together(verdicts: Vec<(&String, Verdict)>, vote: VoteRule) -> Verdict {
     let scores: Vec<f64> = verdicts.iter().map(|(_, verdict)| verdict.score.value()).collect();
     let score = match vote {
-        Vote::Mean => mean(&scores),
-        Vote::Median => median(scores),
-        Vote::Majority => {
+        VoteRule::Mean => mean(&scores),
+        VoteRule::Median => median(scores),
+        VoteRule::Majority => {
             let passes = verdicts.iter().filter(|(_, verdict)| passes(verdict)).count();
             if passes * 2 > verdicts.len() { 1.0 } else { 0.0 }
         }

@@ -31,13 +31,13 @@ reference answer, if there is one, shows one good answer; others may be as good.
 /// Where the prompt comes from.
 #[derive(Debug, Default)]
 pub(super) struct Prompt {
-    pub source: Source,
+    pub source: PromptSource,
     /// Whether it ends with what the candidate did.
     pub include_trace: bool,
 }
 
 #[derive(Debug, Default)]
-pub(super) enum Source {
+pub(super) enum PromptSource {
     #[default]
     Default,
     Template(String),
@@ -53,11 +53,11 @@ impl Prompt {
     /// Whether it shows more than the answer. A script gets everything.
     pub(super) fn shows_messages(&self) -> bool {
         let in_source = match &self.source {
-            Source::Default => false,
-            Source::Template(text) => {
+            PromptSource::Default => false,
+            PromptSource::Template(text) => {
                 ["output_messages", "trace_summary"].iter().any(|name| text.contains(name))
             }
-            Source::Script { .. } => true,
+            PromptSource::Script { .. } => true,
         };
         in_source || self.include_trace
     }
@@ -95,7 +95,7 @@ fn from_text(
     node: &Node<'_>,
     fields: &mut Fields<'_, '_>,
     build: &mut Build<'_>,
-) -> Option<Source> {
+) -> Option<PromptSource> {
     let template = template::read(text, node, fields, build)?;
     let shows_answer =
         ["candidate_answer", "expected_messages"].iter().any(|name| template.asks_for(name));
@@ -109,7 +109,7 @@ fn from_text(
         note.help("put `{{ candidate_answer }}` or `{{ expected_messages }}` into the template");
         return None;
     }
-    Some(Source::Template(template.text))
+    Some(PromptSource::Template(template.text))
 }
 
 /// `{script: [program, …, file]}`: the last word is looked up like a file, and the program runs beside it.
@@ -118,7 +118,7 @@ fn from_script(
     config: Option<Object>,
     fields: &mut Fields<'_, '_>,
     build: &mut Build<'_>,
-) -> Option<Source> {
+) -> Option<PromptSource> {
     let own_config = node.get("config").and_then(|config| config.to_value().as_object().cloned());
     let mut own = fields.inside(node, "`prompt`")?;
     own.node("config");
@@ -144,21 +144,21 @@ fn from_script(
     *last = found.path.to_string_lossy().into_owned();
     let cwd =
         found.path.parent().map_or_else(|| build.eval_dir.to_owned(), std::path::Path::to_owned);
-    Some(Source::Script { script: Script::Argv(argv), cwd, config: own_config.or(config) })
+    Some(PromptSource::Script { script: Script::Argv(argv), cwd, config: own_config.or(config) })
 }
 
 impl Prompt {
     /// The program that prints it, if one does.
     pub(super) fn program(&self) -> Option<&str> {
         match &self.source {
-            Source::Script { script, .. } => script.program(),
-            Source::Default | Source::Template(_) => None,
+            PromptSource::Script { script, .. } => script.program(),
+            PromptSource::Default | PromptSource::Template(_) => None,
         }
     }
 
     /// Whether a program prints it.
     pub(super) fn is_script(&self) -> bool {
-        matches!(self.source, Source::Script { .. })
+        matches!(self.source, PromptSource::Script { .. })
     }
 
     /// The prompt for this case and answer.
@@ -169,9 +169,9 @@ impl Prompt {
         processes: &Processes,
     ) -> Result<String, EvaluatorError> {
         let template: Cow<'_, str> = match &self.source {
-            Source::Default => DEFAULT.into(),
-            Source::Template(template) => template.as_str().into(),
-            Source::Script { script, cwd, config } => {
+            PromptSource::Default => DEFAULT.into(),
+            PromptSource::Template(template) => template.as_str().into(),
+            PromptSource::Script { script, cwd, config } => {
                 let stdin = payload::text(cx, config.as_ref())
                     .map_err(|error| failed(&error.to_string()))?;
                 let command = Command {
@@ -193,7 +193,7 @@ impl Prompt {
         };
         let mut prompt = fill(&template, |name| variable(name, cx));
         // Whoever brings a prompt decides what is in it; the default one shows all there is to judge.
-        if matches!(self.source, Source::Default) && cx.candidate.file_changes.is_some() {
+        if matches!(self.source, PromptSource::Default) && cx.candidate.file_changes.is_some() {
             prompt.push_str("\n\n[[ ## file_changes ## ]]\n");
             prompt.push_str(&file_changes(cx));
         }

@@ -1,13 +1,17 @@
 //! Mode `any_order`: each tool is called often enough.
 
 use super::ExpectedCall;
-use super::calls::Call;
+use super::calls::CandidateCall;
 use super::config::Minimum;
 use super::findings::Findings;
 use std::collections::HashMap;
 
 /// Each minimum is one check, and so is each limit on the duration of a tool's calls.
-pub(super) fn grade(minimums: &[Minimum], limits: &[ExpectedCall], calls: &[Call<'_>]) -> Findings {
+pub(super) fn grade(
+    minimums: &[Minimum],
+    limits: &[ExpectedCall],
+    calls: &[CandidateCall<'_>],
+) -> Findings {
     let mut findings = Findings::default();
     if minimums.is_empty() && limits.is_empty() {
         findings.hits.push("No tool requirements specified".to_owned());

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 
 /// What is asked of a call's input.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Args {
+pub enum ExpectedArgs {
     /// Nothing.
     #[default]
     Any,
@@ -18,7 +18,7 @@ pub enum Args {
     With(Object),
 }
 
-impl Args {
+impl ExpectedArgs {
     pub(super) fn accept(&self, input: Option<&Value>) -> bool {
         self.difference(input).is_none()
     }
@@ -55,7 +55,7 @@ enum Difference<'a> {
     Other { key: &'a str, got: &'a Value, expected: &'a Value },
 }
 
-impl FromNode for Args {
+impl FromNode for ExpectedArgs {
     fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
         match (&node.kind, node.to_value()) {
             (Kind::Text(text), _) if text == "any" => Ok(Self::Any),
@@ -65,7 +65,7 @@ impl FromNode for Args {
     }
 }
 
-impl JsonSchema for Args {
+impl JsonSchema for ExpectedArgs {
     fn schema_name() -> Cow<'static, str> {
         "Args".into()
     }

@@ -1,6 +1,6 @@
 //! The keys, and the rule that they make.
 
-use super::Args;
+use super::ExpectedArgs;
 use crate::config::{Entry, Fields, FromNode, Leftovers, Node, Wrong};
 use crate::evaluators::amount::Amount;
 use schemars::JsonSchema;
@@ -44,7 +44,7 @@ pub struct ExpectedCall {
     /// `any` (the default), or a mapping: each of its keys must be in the call's input with an equal value. The input may
     /// have other keys as well.
     #[serde(default)]
-    pub args: Args,
+    pub args: ExpectedArgs,
     /// The call may take this many milliseconds. Once the calls are as wanted, the score is
     /// `(calls + limits kept) / (calls + limits checked)`; a call that reports no duration is not checked.
     #[serde(default)]

@@ -1,6 +1,6 @@
 //! What a comparison found, and the score that follows.
 
-use super::calls::Call;
+use super::calls::CandidateCall;
 use crate::evaluators::amount::Amount;
 use crate::evaluators::shown;
 use agentv_core::{Score, Verdict};
@@ -30,7 +30,7 @@ impl Findings {
     pub(super) fn check_duration<'a>(
         &mut self,
         tool: &str,
-        calls: impl IntoIterator<Item = &'a Call<'a>>,
+        calls: impl IntoIterator<Item = &'a CandidateCall<'a>>,
         max: Amount,
     ) {
         let (mut slowest, mut unknown) = (None, false);

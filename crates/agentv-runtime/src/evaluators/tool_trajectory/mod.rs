@@ -9,7 +9,7 @@ mod sequence;
 #[cfg(test)]
 mod tests;
 
-pub use args::Args;
+pub use args::ExpectedArgs;
 pub use config::{ExpectedCall, Mode, ToolTrajectoryConfig};
 
 use super::{Build, FromConfig};

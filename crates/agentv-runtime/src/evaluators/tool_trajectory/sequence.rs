@@ -2,7 +2,7 @@
 //! nothing; only then do durations count.
 
 use super::ExpectedCall;
-use super::calls::Call;
+use super::calls::CandidateCall;
 use super::findings::Findings;
 use crate::evaluators::shown;
 
@@ -10,14 +10,14 @@ use crate::evaluators::shown;
 const NAMED: usize = 5;
 
 impl ExpectedCall {
-    pub(super) fn fits(&self, call: &Call<'_>) -> bool {
+    pub(super) fn fits(&self, call: &CandidateCall<'_>) -> bool {
         self.tool == call.tool && self.args.accept(call.input)
     }
 }
 
 /// The expected calls occur in this order; others may come between. Taking the first call that fits is enough: a later one
 /// would only leave less for what follows.
-pub(super) fn in_order(expected: &[ExpectedCall], calls: &[Call<'_>]) -> Findings {
+pub(super) fn in_order(expected: &[ExpectedCall], calls: &[CandidateCall<'_>]) -> Findings {
     let mut findings = Findings::default();
     // Where each expected call was found so far, in order.
     let mut found: Vec<usize> = Vec::new();
@@ -40,7 +40,7 @@ fn why_not_found(
     wanted: &ExpectedCall,
     index: usize,
     found: &[usize],
-    calls: &[Call<'_>],
+    calls: &[CandidateCall<'_>],
 ) -> String {
     let tool = &wanted.tool;
     let step = format!("Step {}: expected {tool}", index + 1);
@@ -63,7 +63,7 @@ fn why_not_found(
 }
 
 /// The calls are the expected ones and no others.
-pub(super) fn exact(expected: &[ExpectedCall], calls: &[Call<'_>]) -> Findings {
+pub(super) fn exact(expected: &[ExpectedCall], calls: &[CandidateCall<'_>]) -> Findings {
     let mut findings = Findings::default();
     if expected.len() != calls.len() {
         let (wanted, got) = (expected.len(), calls.len());
@@ -90,7 +90,7 @@ pub(super) fn exact(expected: &[ExpectedCall], calls: &[Call<'_>]) -> Findings {
     conclude(findings, expected, calls)
 }
 
-fn surplus(calls: &[Call<'_>]) -> Option<String> {
+fn surplus(calls: &[CandidateCall<'_>]) -> Option<String> {
     let names: Vec<_> = calls.iter().take(NAMED).map(|call| shown::clipped(call.tool)).collect();
     let names = names.join(", ");
     match calls.len() {
@@ -105,7 +105,7 @@ fn surplus(calls: &[Call<'_>]) -> Option<String> {
 fn conclude<'a>(
     mut findings: Findings,
     expected: &[ExpectedCall],
-    matched: impl IntoIterator<Item = &'a Call<'a>>,
+    matched: impl IntoIterator<Item = &'a CandidateCall<'a>>,
 ) -> Findings {
     findings.checked = expected.len().max(1);
     if !findings.misses.is_empty() {

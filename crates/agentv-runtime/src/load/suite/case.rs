@@ -9,11 +9,12 @@ use crate::config::{Cost, Fields, Leftovers, Node, Notes, Owner};
 use crate::evaluators::CaseDigest;
 use agentv_core::suite::Fingerprint;
 use agentv_core::{EvalCase, EvalId, EvaluatorEntry, TargetName};
+use agentv_wire::Object;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Keys that say something to people only, or that other versions of AgentV read; and `vars`, which are put in by then.
-const PASSED_OVER: [&str; 6] =
-    ["description", "note", "reference_answer", "metadata", "evaluator", "vars"];
+const PASSED_OVER: [&str; 5] = ["description", "note", "reference_answer", "evaluator", "vars"];
 
 /// The id of a case, if it has one.
 pub(in crate::load) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
@@ -41,22 +42,7 @@ pub(in crate::load) fn check(
         || Owner::from(format!("case number {}", ordinal + 1)),
         |id| Owner::Named("case", id),
     );
-    let mut fingerprint = scope.filter.new_digest();
-    if purpose == Purpose::Run {
-        fingerprint.node(node);
-        if let Some(digest) = &scope.given.defaults.digest {
-            fingerprint.update(digest);
-        }
-        // The suite's pass score and tools are part of what its cases are.
-        let suite = &scope.given.suite;
-        fingerprint.update(suite.pass_score.value().to_le_bytes());
-        for tool in &suite.exploration_tools {
-            fingerprint.update(tool.as_bytes());
-            fingerprint.update(b"\n");
-        }
-        fingerprint.update([scope.builder.on_error as u8]);
-    }
-
+    let mut fingerprint = fingerprint(node, scope, purpose);
     let completed = completed(node, &owner, &scope.given.defaults, notes);
     let node = completed.as_ref();
     let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;
@@ -74,6 +60,7 @@ pub(in crate::load) fn check(
     );
     let conversation_id = fields.take("conversation_id");
     let tags = fields.take("tags").unwrap_or_default();
+    let metadata = metadata(&mut fields, purpose);
     let mut reader = Reader { files: &scope.files, fingerprint: &mut fingerprint };
     let input = reader.input(&mut fields);
     let expected_messages = reader.expected(&mut fields);
@@ -113,9 +100,31 @@ pub(in crate::load) fn check(
         evaluators_given: graders.given,
         target: target.map(TargetName::from),
         tags,
+        metadata,
         workspace,
         fingerprint: Fingerprint(fingerprint.finish()),
     })
+}
+
+/// What the case and its suite say. Files that the case depends on are added as they are found.
+fn fingerprint(node: &Node<'_>, scope: &CaseScope, purpose: Purpose) -> CaseDigest {
+    let mut fingerprint = scope.filter.new_digest();
+    if purpose == Purpose::Check {
+        return fingerprint;
+    }
+    fingerprint.node(node);
+    if let Some(digest) = &scope.given.defaults.digest {
+        fingerprint.update(digest);
+    }
+    // The suite's pass score and tools are part of what its cases are.
+    let suite = &scope.given.suite;
+    fingerprint.update(suite.pass_score.value().to_le_bytes());
+    for tool in &suite.exploration_tools {
+        fingerprint.update(tool.as_bytes());
+        fingerprint.update(b"\n");
+    }
+    fingerprint.update([scope.builder.on_error as u8]);
+    fingerprint
 }
 
 fn required_text(fields: &mut Fields<'_, '_>, keys: &[&'static str], help: &str) -> Option<String> {
@@ -137,6 +146,24 @@ fn required_text(fields: &mut Fields<'_, '_>, keys: &[&'static str], help: &str)
             }
             None
         }
+    }
+}
+
+/// The case's `metadata`, unless the case is only looked at.
+fn metadata(fields: &mut Fields<'_, '_>, purpose: Purpose) -> Option<Arc<Object>> {
+    let node = fields.node("metadata").filter(|node| !node.is_null())?;
+    if node.as_map().is_none() {
+        let message = format!(
+            "`metadata` of {} is left out: it must be a mapping, not {}",
+            fields.owner(),
+            node.describe()
+        );
+        fields.warning_at("case::metadata", node.span, message);
+        return None;
+    }
+    match node.to_value() {
+        Value::Object(metadata) if purpose == Purpose::Run => Some(Arc::new(metadata)),
+        _ => None,
     }
 }
 

@@ -118,7 +118,15 @@ impl EvaluatorBuilder {
             return Vec::new();
         };
         let mut context = self.context(fingerprint);
-        items.iter().filter_map(|item| self.one(item, &mut context, notes)).collect()
+        let mut entries: Vec<EvaluatorEntry> = Vec::with_capacity(items.len());
+        for item in items {
+            let Some(entry) = self.one(item, &mut context, notes) else { continue };
+            if entries.iter().any(|earlier| earlier.name == entry.name) {
+                warn_of_same_name(item, notes);
+            }
+            entries.push(entry);
+        }
+        entries
     }
 
     fn one(
@@ -150,6 +158,16 @@ impl EvaluatorBuilder {
         let node = Node::new(Kind::Map(entries), rubrics.span);
         self.one(&node, &mut self.context(fingerprint), notes)
     }
+}
+
+/// Results are told apart by their positions, but people read names. Without a name an evaluator goes by its type, and
+/// several of one type are usual.
+fn warn_of_same_name(item: &Node<'_>, notes: &mut Notes) {
+    let Some(node) = item.get("name") else { return };
+    let message = format!("duplicate evaluator name {:?}", node.as_text().unwrap_or_default());
+    notes
+        .warning("evaluator::duplicate-name", Some(node.span), message)
+        .help("give each evaluator a `name` of its own, to tell their results apart");
 }
 
 /// An empty list is not "no grading": the default judge takes over, as it always did.

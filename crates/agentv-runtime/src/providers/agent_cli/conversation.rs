@@ -6,13 +6,13 @@ use std::collections::HashMap;
 
 /// Messages in the order in which they were told.
 #[derive(Debug, Default)]
-pub struct Conversation {
+pub struct AgentMessages {
     messages: Vec<OutputMessage>,
     /// Where the call of an id is: which message, which of its calls.
     calls: HashMap<String, (usize, usize)>,
 }
 
-impl Conversation {
+impl AgentMessages {
     pub fn say(&mut self, text: impl Into<String>) {
         self.push(OutputMessage::assistant(text));
     }

@@ -1,5 +1,5 @@
 //! What all agent programs have in common: found once, asked on stdin, read line by line while they work, logged, and ended
-//! with everything that they started. A client is a [`Client`]: how it is called, and a [`Reader`] of what it prints.
+//! with everything that they started. A client is a [`Client`]: how it is called, and an [`EventReader`] of what it prints.
 
 mod conversation;
 mod log;
@@ -12,9 +12,9 @@ mod stream;
 #[cfg(test)]
 pub mod testing;
 
-pub use conversation::Conversation;
+pub use conversation::AgentMessages;
 pub use log::beginning;
-pub use reader::{Reader, Reading, read_all};
+pub use reader::{EventReader, Reading, read_all};
 pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
 use super::{Billing, Deps, FromSettings, Need, Starter};
@@ -27,7 +27,7 @@ use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, R
 use agentv_wire::Object;
 use async_trait::async_trait;
 use log::{LogEntry, StreamLog};
-use place::{Own, Place, Spares};
+use place::{Own, Spares, WorkingDir};
 use schemars::JsonSchema;
 use serde_json::Value;
 use std::ffi::OsString;
@@ -62,13 +62,13 @@ pub trait Client: fmt::Debug + Clone + JsonSchema + Send + Sync + 'static {
     /// What its stream tells of its cost.
     const BILLING: Billing;
 
-    type Reader: Reader;
+    type Reader: EventReader;
 
     /// Takes its own keys.
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self>;
 
     /// How it is asked.
-    fn call(&self, ask: &Ask<'_>) -> Call;
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation;
 }
 
 /// The variables that switch a program's log off and choose its format.
@@ -115,7 +115,7 @@ impl Ask<'_> {
 
 /// What is run for a question.
 #[derive(Debug, Default)]
-pub struct Call {
+pub struct AgentInvocation {
     /// After the program's name. No prompt where the program takes it on stdin, and never a key.
     pub args: Vec<String>,
     pub stdin: Option<String>,
@@ -254,15 +254,15 @@ impl<C: Client> AgentCli<C> {
     }
 
     /// Where the program runs: in the workspace, in the target's directory, or in one of its own for this call.
-    fn place(&self, request: &Request) -> Result<Place, ProviderError> {
+    fn place(&self, request: &Request) -> Result<WorkingDir, ProviderError> {
         if let Some(workspace) = &request.workspace {
-            return Ok(Place::Given(workspace.clone()));
+            return Ok(WorkingDir::Given(workspace.clone()));
         }
         if let Some(cwd) = &self.settings.cwd {
-            return Ok(Place::Given(self.deps.working_dir.join(cwd)));
+            return Ok(WorkingDir::Given(self.deps.working_dir.join(cwd)));
         }
         let prefix = format!("agentv-{}-", C::NAMES[0]);
-        Own::new(&prefix, &self.spares).map(Place::Own).map_err(|error| {
+        Own::new(&prefix, &self.spares).map(WorkingDir::Own).map_err(|error| {
             ProviderError::failed(format!("there is no place for a workspace: {error}"))
         })
     }
@@ -290,7 +290,7 @@ impl<C: Client> AgentCli<C> {
             .ok()
     }
 
-    fn command(&self, call: Call, cwd: &Path) -> Result<Command, ProviderError> {
+    fn command(&self, call: AgentInvocation, cwd: &Path) -> Result<Command, ProviderError> {
         let mut argv = self.program()?.to_vec();
         argv.extend(call.args.into_iter().map(OsString::from));
         let added = self.deps.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));

@@ -1,6 +1,6 @@
 //! Where an agent works: where it is told to, or in an empty directory that nobody else has.
 
-use super::Call;
+use super::AgentInvocation;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A working directory.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum WorkingDir {
     Given(PathBuf),
     Own(Own),
 }
 
-impl Place {
+impl WorkingDir {
     pub(super) fn path(&self) -> &Path {
         match self {
             Self::Given(path) => path,
@@ -22,7 +22,7 @@ impl Place {
     }
 
     /// As in 2.x. It is no loss if that fails.
-    pub(super) fn keep_prompt(&self, call: &Call) {
+    pub(super) fn keep_prompt(&self, call: &AgentInvocation) {
         if let (Self::Own(own), Some(prompt)) = (self, &call.stdin) {
             let _ = fs::write(own.path.join("prompt.md"), prompt);
         }

@@ -1,13 +1,13 @@
 //! What is made of a client's output.
 
-use super::stream::Lines;
+use super::stream::JsonLines;
 use agentv_core::Response;
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage};
 use serde_json::Value;
 
 /// Follows what one client prints, event by event. Unknown events are passed over: clients add some with every version.
-pub trait Reader: Default + Send + 'static {
+pub trait EventReader: Default + Send + 'static {
     fn event(&mut self, event: &Value);
 
     /// Whether the answer is complete as far as one can tell; a later event may take it back.
@@ -55,10 +55,10 @@ impl Reading {
 }
 
 /// Reads an output that is there as a whole: lines of events, or one JSON document with one event or a list of them.
-pub fn read_all<R: Reader>(bytes: &[u8]) -> Reading {
+pub fn read_all<R: EventReader>(bytes: &[u8]) -> Reading {
     let mut reader = R::default();
     let mut events = 0;
-    let mut lines = Lines::default();
+    let mut lines = JsonLines::default();
     let mut take = |line: &[u8]| {
         for event in Event::parse(line).into_iter().flatten() {
             reader.event(&event);

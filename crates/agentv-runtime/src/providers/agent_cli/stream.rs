@@ -1,7 +1,7 @@
 //! Bytes as they come, to lines, to events.
 
 use super::log::StreamLog;
-use super::reader::{Event, Reader, Reading, read_all};
+use super::reader::{Event, EventReader, Reading, read_all};
 use crate::process::{Captured, OutputStream, Watcher};
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -13,13 +13,13 @@ const LINE_CAP: usize = 64 << 20;
 
 /// Cuts bytes into lines. Only `\n` ends one: text may hold U+2028, and a piece may end inside a character.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct JsonLines {
     begun: Vec<u8>,
     /// The line at hand is longer than anybody wants; it is skipped to its end.
     is_skipping: bool,
 }
 
-impl Lines {
+impl JsonLines {
     pub(super) fn push(&mut self, mut bytes: &[u8], line: &mut impl FnMut(&[u8])) {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             let (head, rest) = bytes.split_at(end);
@@ -60,8 +60,8 @@ pub(super) struct Listener<R> {
 }
 
 struct State<R> {
-    stdout: Lines,
-    stderr: Lines,
+    stdout: JsonLines,
+    stderr: JsonLines,
     hearing: Hearing<R>,
 }
 
@@ -73,10 +73,10 @@ struct Hearing<R> {
     last: Option<Instant>,
 }
 
-impl<R: Reader> Listener<R> {
+impl<R: EventReader> Listener<R> {
     pub(super) fn new(log: Option<StreamLog>) -> Self {
         let hearing = Hearing { reader: R::default(), log, events: 0, last: None };
-        let state = State { stdout: Lines::default(), stderr: Lines::default(), hearing };
+        let state = State { stdout: JsonLines::default(), stderr: JsonLines::default(), hearing };
         Self { state: Mutex::new(state) }
     }
 
@@ -92,7 +92,7 @@ impl<R: Reader> Listener<R> {
     }
 }
 
-impl<R: Reader> Hearing<R> {
+impl<R: EventReader> Hearing<R> {
     fn line(&mut self, stream: OutputStream, line: &[u8]) {
         let events = match stream {
             OutputStream::Stdout => Event::parse(line).unwrap_or_default(),
@@ -108,7 +108,7 @@ impl<R: Reader> Hearing<R> {
     }
 }
 
-impl<R: Reader> Watcher for Listener<R> {
+impl<R: EventReader> Watcher for Listener<R> {
     fn saw(&self, stream: OutputStream, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let State { stdout, stderr, hearing } = &mut *state;
@@ -140,7 +140,7 @@ pub(super) struct Heard<R> {
     pub(super) was_done: bool,
 }
 
-impl<R: Reader> Heard<R> {
+impl<R: EventReader> Heard<R> {
     /// Where there was no event in any line, the output may be one document over many lines.
     pub(super) fn reading(self, stdout: &Captured) -> Reading {
         match stdout.bytes_if_whole() {
@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn lines(pieces: &[&[u8]]) -> Vec<String> {
-        let mut lines = Lines::default();
+        let mut lines = JsonLines::default();
         let mut found = Vec::new();
         let mut take = |line: &[u8]| found.push(String::from_utf8_lossy(line).into_owned());
         for piece in pieces {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_line_without_an_end_is_not_kept_for_ever() {
-        let mut cut = Lines::default();
+        let mut cut = JsonLines::default();
         let mut found = Vec::new();
         let mut take = |line: &[u8]| found.push(line.to_vec());
         cut.push(&vec![b'x'; LINE_CAP], &mut take);

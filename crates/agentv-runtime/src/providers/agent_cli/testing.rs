@@ -1,6 +1,6 @@
 //! What the tables over recorded output are made with.
 
-use super::{Reader, Reading, read_all};
+use super::{EventReader, Reading, read_all};
 use agentv_wire::ToolCall;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ const SHOWN: usize = 60;
 
 /// Every recording of a client, and what it comes to: a line each, `name | outcome | calls | tokens in/out/cached | cost`. The
 /// outcome is an answer, or `! ` and the failure, or `…` and the last trouble where the client never came to its end.
-pub(in crate::providers) fn table<R: Reader>(client: &str) -> String {
+pub(in crate::providers) fn table<R: EventReader>(client: &str) -> String {
     let lines = recordings(client).into_iter().map(|path| {
         let reading = read_all::<R>(&std::fs::read(&path).unwrap());
         let name = path.file_name().unwrap().to_string_lossy();
@@ -41,7 +41,7 @@ pub(in crate::providers) fn recordings(client: &str) -> Vec<PathBuf> {
 }
 
 /// No recording, cut anywhere, may pass for a success with another answer than the whole one has.
-pub(in crate::providers) fn no_cut_is_a_success<R: Reader>(client: &str) {
+pub(in crate::providers) fn no_cut_is_a_success<R: EventReader>(client: &str) {
     for path in recordings(client) {
         let bytes = std::fs::read(&path).unwrap();
         let whole = read_all::<R>(&bytes);

@@ -2,7 +2,7 @@
 
 use super::AnthropicSettings;
 use crate::http::HttpResponse;
-use crate::providers::chat::{Conversation, Reply, Speaker, Usage};
+use crate::providers::chat::{ChatReply, ChatUsage, Conversation, Speaker};
 use agentv_core::ProviderError;
 use agentv_wire::ToolCall;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What is asked.
 #[derive(Debug, Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct AnthropicBody<'a> {
     model: &'a str,
     max_tokens: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'a> Body<'a> {
+impl<'a> AnthropicBody<'a> {
     pub(super) fn new(
         settings: &'a AnthropicSettings,
         max_tokens: u64,
@@ -110,7 +110,7 @@ struct Counted {
 }
 
 /// Reads the answer. Thoughts stay out of it.
-pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
+pub(super) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let answered: Answered = answer.json()?;
     if answered.error.is_some() {
         return Err(answer.as_error(None));
@@ -131,7 +131,7 @@ pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
     let refused = answered.stop_reason.as_deref() == Some("refusal");
     let why = answered.stop_details.as_ref().and_then(|details| details.get("explanation"));
     let why = why.and_then(Value::as_str).unwrap_or("The model declined to answer.");
-    Ok(Reply {
+    Ok(ChatReply {
         text,
         calls,
         finish_reason: answered.stop_reason,
@@ -143,10 +143,10 @@ pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
 }
 
 impl Counted {
-    fn usage(self) -> Option<Usage> {
+    fn usage(self) -> Option<ChatUsage> {
         let read = self.cache_read_input_tokens;
         let written = self.cache_creation_input_tokens.unwrap_or(0);
-        Some(Usage {
+        Some(ChatUsage {
             input: self.input_tokens? + read.unwrap_or(0) + written,
             cached: read,
             written,

@@ -135,7 +135,7 @@ fn max_tokens(settings: &AnthropicSettings) -> u64 {
 impl Provider for Anthropic {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let conversation = Conversation::of(request);
-        let body = api::Body::new(&self.settings, self.max_tokens, &conversation);
+        let body = api::AnthropicBody::new(&self.settings, self.max_tokens, &conversation);
         let key = &self.settings.api_key;
         let post = HttpPost {
             url: &self.url,

@@ -1,6 +1,6 @@
 //! OpenAI's chat completions, which Azure and many other servers speak too.
 
-use super::{ChatSettings, Conversation, Rates, Reply, Speaker, Usage};
+use super::{ChatReply, ChatSettings, ChatUsage, Conversation, Rates, Speaker};
 use crate::http::{self, HttpPost, HttpResponse, KeyHeader, Url};
 use agentv_core::{CallContext, ProviderError, Request, Response};
 use agentv_wire::ToolCall;
@@ -136,7 +136,7 @@ struct CachedPart {
     cached_tokens: Option<u64>,
 }
 
-fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
+fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let completion: Completion = answer.json()?;
     let Some(choice) = completion.choices.into_iter().next() else {
         let code = completion.error.as_ref().and_then(|error| error.get("code")?.as_u64());
@@ -144,7 +144,7 @@ fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
     };
     let Said { content, refusal, tool_calls } = choice.message;
     let calls = tool_calls.into_iter().flatten();
-    Ok(Reply {
+    Ok(ChatReply {
         text: content.map(text).unwrap_or_default(),
         calls: calls.filter_map(Call::into_wire).collect(),
         finish_reason: choice.finish_reason,
@@ -176,8 +176,8 @@ impl Call {
 }
 
 impl Counted {
-    fn usage(self) -> Option<Usage> {
-        Some(Usage {
+    fn usage(self) -> Option<ChatUsage> {
+        Some(ChatUsage {
             input: self.prompt_tokens?,
             cached: self.prompt_tokens_details.and_then(|part| part.cached_tokens),
             written: 0,

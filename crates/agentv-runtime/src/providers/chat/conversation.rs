@@ -10,12 +10,12 @@ const DEFAULT_SYSTEM: &str = "You are a careful assistant: follow every instruct
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::providers) struct Conversation {
     pub system: String,
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ChatTurn>,
 }
 
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::providers) struct Turn {
+pub(in crate::providers) struct ChatTurn {
     pub speaker: Speaker,
     pub text: String,
 }
@@ -42,7 +42,9 @@ impl Conversation {
                 let turns = chat.iter().filter(|message| !is_system(&message.role));
                 Self {
                     system: if system.is_empty() { own.to_owned() } else { system.join("\n\n") },
-                    turns: turns.map(|message| Turn::of(&message.role, &message.content)).collect(),
+                    turns: turns
+                        .map(|message| ChatTurn::of(&message.role, &message.content))
+                        .collect(),
                 }
             }
             None => Self {
@@ -50,13 +52,13 @@ impl Conversation {
                     "" => own.to_owned(),
                     guidelines => format!("{own}\n\n{}", guidelines_block(guidelines)),
                 },
-                turns: vec![Turn::of("user", request.question.trim())],
+                turns: vec![ChatTurn::of("user", request.question.trim())],
             },
         }
     }
 }
 
-impl Turn {
+impl ChatTurn {
     fn of(role: &str, text: &str) -> Self {
         match role {
             "assistant" => Self { speaker: Speaker::Assistant, text: text.to_owned() },
@@ -91,12 +93,12 @@ mod tests {
         }
     }
 
-    fn user(text: &str) -> Turn {
-        Turn { speaker: Speaker::User, text: text.to_owned() }
+    fn user(text: &str) -> ChatTurn {
+        ChatTurn { speaker: Speaker::User, text: text.to_owned() }
     }
 
-    fn assistant(text: &str) -> Turn {
-        Turn { speaker: Speaker::Assistant, text: text.to_owned() }
+    fn assistant(text: &str) -> ChatTurn {
+        ChatTurn { speaker: Speaker::Assistant, text: text.to_owned() }
     }
 
     #[test]

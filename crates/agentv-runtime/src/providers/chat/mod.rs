@@ -15,6 +15,6 @@ mod usage;
 
 pub(super) use conversation::{Conversation, Speaker};
 pub(super) use pricing::{Pricing, Rates, Vendor, max_output_tokens};
-pub(super) use reply::Reply;
+pub(super) use reply::ChatReply;
 pub(super) use settings::ChatSettings;
-pub(super) use usage::Usage;
+pub(super) use usage::ChatUsage;

@@ -1,6 +1,6 @@
 //! What a call cost: from the target's own `pricing`, else from a table that `cargo xtask prices` makes.
 
-use super::Usage;
+use super::ChatUsage;
 use crate::config::{Fields, FromNode, Leftovers, Node, Numeric, Wrong};
 use crate::providers::{Billing, UnitPrice};
 use schemars::JsonSchema;
@@ -76,7 +76,11 @@ impl Rates {
     }
 
     /// What a call cost, if that is known. `answered` is the model that the API says it used.
-    pub(in crate::providers) fn cost(&self, usage: &Usage, answered: Option<&str>) -> Option<f64> {
+    pub(in crate::providers) fn cost(
+        &self,
+        usage: &ChatUsage,
+        answered: Option<&str>,
+    ) -> Option<f64> {
         let row = match self.own {
             Some(Pricing { input, output, cached }) => {
                 Row { input, output, cached, written: None, up_to: None, max_output: None }
@@ -125,7 +129,7 @@ struct Row {
 
 impl Row {
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-    fn cost(&self, usage: &Usage) -> Option<f64> {
+    fn cost(&self, usage: &ChatUsage) -> Option<f64> {
         if self.up_to.is_some_and(|limit| usage.input > limit) {
             return None;
         }
@@ -177,10 +181,11 @@ fn line(line: &'static str) -> Option<((Vendor, &'static str), Row)> {
 mod tests {
     use super::*;
 
-    const USAGE: Usage = Usage { input: 1_000_000, cached: Some(400_000), written: 0, output: 10 };
+    const USAGE: ChatUsage =
+        ChatUsage { input: 1_000_000, cached: Some(400_000), written: 0, output: 10 };
 
     #[track_caller]
-    fn check(rates: &Rates, usage: &Usage, answered: Option<&str>, expected: Option<f64>) {
+    fn check(rates: &Rates, usage: &ChatUsage, answered: Option<&str>, expected: Option<f64>) {
         let cost = rates.cost(usage, answered).map(|cost| (cost * 1e6).round() / 1e6);
         assert_eq!(cost, expected);
     }
@@ -204,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_known_model_has_a_price_and_an_unknown_one_has_none() {
-        let usage = Usage { input: 1000, output: 100, ..Usage::default() };
+        let usage = ChatUsage { input: 1000, output: 100, ..ChatUsage::default() };
         check(&Rates::new(None, Vendor::OpenAi, "gpt-4o"), &usage, None, Some(0.0035));
         check(&Rates::new(None, Vendor::OpenAi, "gpt-4o-typo"), &usage, None, None);
         check(&Rates::new(None, Vendor::OpenAi, "openai/gpt-4o"), &usage, None, Some(0.0035));
@@ -214,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_deployment_is_priced_as_what_it_runs() {
-        let usage = Usage { input: 1000, output: 100, ..Usage::default() };
+        let usage = ChatUsage { input: 1000, output: 100, ..ChatUsage::default() };
         let rates = Rates::new(None, Vendor::Azure, "gpt-4o");
         check(&rates, &usage, Some("gpt-4o-mini"), Some(0.000_21));
         check(&rates, &usage, Some("something-new"), None);
@@ -224,8 +229,8 @@ mod tests {
     #[test]
     fn beyond_the_listed_length_the_price_is_unknown() {
         let rates = Rates::new(None, Vendor::Gemini, "gemini-2.5-pro");
-        check(&rates, &Usage { input: 1000, ..Usage::default() }, None, Some(0.00125));
-        check(&rates, &Usage { input: 200_001, ..Usage::default() }, None, None);
+        check(&rates, &ChatUsage { input: 1000, ..ChatUsage::default() }, None, Some(0.00125));
+        check(&rates, &ChatUsage { input: 200_001, ..ChatUsage::default() }, None, None);
     }
 
     #[test]

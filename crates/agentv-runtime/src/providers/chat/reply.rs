@@ -1,6 +1,6 @@
 //! What every chat API answers, once its own shape is taken off.
 
-use super::{Rates, Usage};
+use super::{ChatUsage, Rates};
 use agentv_core::Response;
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, ToolCall};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// An answer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::providers) struct Reply {
+pub(in crate::providers) struct ChatReply {
     /// What the model said, without its thoughts.
     pub text: String,
     pub calls: Vec<ToolCall>,
@@ -19,10 +19,10 @@ pub(in crate::providers) struct Reply {
     /// The model that really answered.
     pub model: Option<String>,
     pub id: Option<String>,
-    pub usage: Option<Usage>,
+    pub usage: Option<ChatUsage>,
 }
 
-impl Reply {
+impl ChatReply {
     /// One assistant message. A chat API says when it wants a tool, so an answer without calls is an empty trace and not
     /// an unknown one.
     pub(in crate::providers) fn into_response(self, rates: &Rates) -> Response {

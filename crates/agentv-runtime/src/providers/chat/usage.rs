@@ -4,7 +4,7 @@ use agentv_wire::TokenUsage;
 
 /// What an API said that a call used. Vendors differ in what their `input` includes; here it is all of the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(in crate::providers) struct Usage {
+pub(in crate::providers) struct ChatUsage {
     /// Every token of the prompt, from a cache or not.
     pub input: u64,
     /// The part of `input` that was read from a cache.
@@ -16,8 +16,8 @@ pub(in crate::providers) struct Usage {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-impl From<Usage> for TokenUsage {
-    fn from(usage: Usage) -> Self {
+impl From<ChatUsage> for TokenUsage {
+    fn from(usage: ChatUsage) -> Self {
         Self {
             input: usage.input as f64,
             output: usage.output as f64,

@@ -14,7 +14,7 @@ mod tests;
 
 pub use reader::ClaudeReader;
 
-use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -52,7 +52,7 @@ impl Client for ClaudeCodeSettings {
         Some(Self { model: fields.env_text(&["model"]) })
     }
 
-    fn call(&self, ask: &Ask<'_>) -> Call {
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let contents = prompt::with_contents(ask.request, ask.cwd);
         let mut args: Vec<String> =
             ["-p", "--output-format", "stream-json", "--verbose"].map(String::from).into();
@@ -70,6 +70,6 @@ impl Client for ClaudeCodeSettings {
             flag("--permission-mode", "acceptEdits");
         }
         args.extend(ask.settings.args.iter().cloned());
-        Call { args, stdin: Some(contents.text), ..Call::default() }
+        AgentInvocation { args, stdin: Some(contents.text), ..AgentInvocation::default() }
     }
 }

@@ -1,6 +1,6 @@
 //! The lines of `--output-format stream-json`, of any version since 1.0.
 
-use crate::providers::agent_cli::{Conversation, Reader, Reading, beginning, text};
+use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, TokenUsage, ToolCall};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Follows a session of Claude Code.
 #[derive(Debug, Default)]
 pub struct ClaudeReader {
-    conversation: Conversation,
+    conversation: AgentMessages,
     /// The last `result` line; there is one more for each turn that a background task starts.
     result: Option<Value>,
     /// An `init` or an answer came after it.
@@ -20,7 +20,7 @@ pub struct ClaudeReader {
     trouble: Option<String>,
 }
 
-impl Reader for ClaudeReader {
+impl EventReader for ClaudeReader {
     fn event(&mut self, event: &Value) {
         match text(event, "type") {
             Some("system") if text(event, "subtype") == Some("init") => self.begin(event),

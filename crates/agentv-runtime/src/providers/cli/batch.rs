@@ -1,7 +1,7 @@
 //! One command for many questions: it knows its inputs by itself and gives a line of JSON for each.
 
 use super::Cli;
-use super::command::{Call, Values};
+use super::command::{CommandCall, Values};
 use super::output::{self, Otherwise};
 use agentv_core::{BatchProvider, CallContext, Provider, ProviderError, Request, Response};
 use agentv_wire::Object;
@@ -20,7 +20,7 @@ impl BatchProvider for Cli {
     ) -> Result<Vec<Response>, ProviderError> {
         self.prepare(cx).await?;
         let cwd = self.cwd(None);
-        let call = Call {
+        let call = CommandCall {
             template: &self.settings.command_template,
             values: Values { files: all_files(requests), ..Values::without_question("batch", cx) },
             cwd: &cwd,

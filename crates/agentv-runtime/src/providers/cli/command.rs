@@ -21,7 +21,7 @@ const SAID_CHARS: usize = 2000;
 
 /// One run of a command, ready to be rendered.
 #[derive(Debug)]
-pub(super) struct Call<'a> {
+pub(super) struct CommandCall<'a> {
     pub(super) template: &'a Template,
     pub(super) values: Values<'a>,
     pub(super) cwd: &'a Path,
@@ -43,7 +43,7 @@ pub(super) struct Values<'a> {
 
 /// What a command gave as its answer.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct CommandAnswer {
     pub(super) text: String,
     pub(super) elapsed: Duration,
 }
@@ -84,9 +84,9 @@ impl Cli {
     /// Runs a command for its answer.
     pub(super) async fn ask(
         &self,
-        call: Call<'_>,
+        call: CommandCall<'_>,
         cx: &CallContext,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<CommandAnswer, ProviderError> {
         let file = self.output_file(&call, ".json")?;
         self.ask_with(call, file, cx).await
     }
@@ -94,10 +94,10 @@ impl Cli {
     /// The same with an output file that the caller has chosen.
     pub(super) async fn ask_with(
         &self,
-        call: Call<'_>,
+        call: CommandCall<'_>,
         file: Option<TempPath>,
         cx: &CallContext,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<CommandAnswer, ProviderError> {
         let output = self.run(call, file.as_deref(), cx).await?;
         if !output.ended.is_success() {
             return Err(exit_error(&output));
@@ -106,13 +106,13 @@ impl Cli {
             Some(path) => read(path)?,
             None => printed(&output)?,
         };
-        Ok(Answer { text, elapsed: output.elapsed })
+        Ok(CommandAnswer { text, elapsed: output.elapsed })
     }
 
     /// Runs a command to its end, whatever that is.
     pub(super) async fn run(
         &self,
-        call: Call<'_>,
+        call: CommandCall<'_>,
         output_file: Option<&Path>,
         cx: &CallContext,
     ) -> Result<Output, ProviderError> {
@@ -146,7 +146,7 @@ impl Cli {
     /// is removed when the path is dropped.
     pub(super) fn output_file(
         &self,
-        call: &Call<'_>,
+        call: &CommandCall<'_>,
         suffix: &str,
     ) -> Result<Option<TempPath>, ProviderError> {
         if !call.template.asks_for(Placeholder::OutputFile) {
@@ -164,7 +164,7 @@ impl Cli {
     }
 }
 
-impl Call<'_> {
+impl CommandCall<'_> {
     fn render(&self, format: &FilesFormat, output_file: Option<&Path>) -> String {
         let values = &self.values;
         self.template.render(|placeholder| match placeholder {

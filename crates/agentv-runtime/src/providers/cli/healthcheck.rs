@@ -1,6 +1,6 @@
 //! The probe before the first request.
 
-use super::command::{Call, Values, exit_error};
+use super::command::{CommandCall, Values, exit_error};
 use super::{Cli, Healthcheck};
 use crate::http;
 use agentv_core::provider::{ProviderErrorKind, seconds};
@@ -21,7 +21,7 @@ impl Cli {
             }
             Healthcheck::Command { command_template, cwd, timeout_seconds } => {
                 let cwd = self.resolve(cwd.as_deref());
-                let call = Call {
+                let call = CommandCall {
                     template: command_template,
                     values: Values::without_question("healthcheck", cx),
                     cwd: &cwd,
@@ -33,7 +33,7 @@ impl Cli {
         }
     }
 
-    async fn probe(&self, call: Call<'_>, cx: &CallContext) -> Found {
+    async fn probe(&self, call: CommandCall<'_>, cx: &CallContext) -> Found {
         let file = self.output_file(&call, ".json")?;
         match self.run(call, file.as_deref(), cx).await {
             Ok(output) if output.ended.is_success() => Ok(Ok(())),

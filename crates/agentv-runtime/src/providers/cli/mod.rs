@@ -33,7 +33,7 @@ use agentv_core::{
     TargetName,
 };
 use async_trait::async_trait;
-use command::{Call, Values};
+use command::{CommandCall, Values};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
@@ -91,7 +91,7 @@ impl Provider for Cli {
         let cwd = self.cwd(request.workspace.as_deref());
         let answer = self
             .ask(
-                Call {
+                CommandCall {
                     template: &self.settings.command_template,
                     values: Values::of(request, cx),
                     cwd: &cwd,

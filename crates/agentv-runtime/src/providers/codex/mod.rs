@@ -16,7 +16,7 @@ mod tests;
 
 pub use reader::CodexReader;
 
-use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -64,7 +64,7 @@ impl Client for CodexSettings {
     }
 
     /// The order counts: `--ask-for-approval` belongs to `codex`, the rest to `exec`, and `-` is the prompt on stdin.
-    fn call(&self, ask: &Ask<'_>) -> Call {
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let fixed = "--ask-for-approval never exec --json --color never --skip-git-repo-check";
         let mut args: Vec<String> = fixed.split(' ').map(String::from).collect();
         let mut flag = |name: &str, value: &str| args.extend([name.to_owned(), value.to_owned()]);
@@ -77,6 +77,6 @@ impl Client for CodexSettings {
         args.extend(ask.settings.args.iter().cloned());
         args.push("-".to_owned());
         let stdin = prompt::with_links(ask.request, ask.system_prompt());
-        Call { args, stdin: Some(stdin), ..Call::default() }
+        AgentInvocation { args, stdin: Some(stdin), ..AgentInvocation::default() }
     }
 }

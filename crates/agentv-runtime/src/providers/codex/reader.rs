@@ -3,7 +3,7 @@
 use super::document;
 use super::item;
 use super::older::{self, OldUsage};
-use crate::providers::agent_cli::{Conversation, Reader, Reading, beginning, text};
+use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, TokenUsage};
 use serde_json::Value;
@@ -14,7 +14,7 @@ const WARNINGS: usize = 20;
 /// Follows a session of Codex.
 #[derive(Debug, Default)]
 pub struct CodexReader {
-    pub(super) conversation: Conversation,
+    pub(super) conversation: AgentMessages,
     turn: Turn,
     /// By Codex's own word. A later turn takes it back.
     pub(super) failure: Option<String>,
@@ -38,7 +38,7 @@ enum Turn {
     Closed,
 }
 
-impl Reader for CodexReader {
+impl EventReader for CodexReader {
     fn event(&mut self, event: &Value) {
         if let Some(old) = event.get("msg") {
             return older::event(self, old);

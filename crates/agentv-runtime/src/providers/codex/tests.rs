@@ -2,7 +2,7 @@
 
 use super::CodexReader;
 use crate::providers::agent_cli::testing::{no_cut_is_a_success, table};
-use crate::providers::agent_cli::{Reader, Reading, read_all};
+use crate::providers::agent_cli::{EventReader, Reading, read_all};
 use agentv_wire::TokenUsage;
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -13,7 +13,7 @@ mod tests;
 
 pub use reader::CopilotReader;
 
-use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -49,7 +49,7 @@ impl Client for CopilotSettings {
     }
 
     /// Without `-p` the prompt is what comes on stdin; with it, stdin is ignored.
-    fn call(&self, ask: &Ask<'_>) -> Call {
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let contents = prompt::with_contents(ask.request, ask.cwd);
         let mut args: Vec<String> = ["--output-format", "json", "-s"].map(String::from).into();
         // Without a terminal nobody can be asked, so what is not allowed is refused.
@@ -64,7 +64,7 @@ impl Client for CopilotSettings {
             flag("--add-dir", &dir.to_string_lossy());
         }
         args.extend(ask.settings.args.iter().cloned());
-        Call {
+        AgentInvocation {
             args,
             stdin: Some(prompt::with_rules(ask.system_prompt(), contents.text)),
             // A program that changes between two cases cannot be compared with itself.

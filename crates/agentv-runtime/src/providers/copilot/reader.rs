@@ -1,6 +1,6 @@
 //! The lines of `copilot --output-format json`.
 
-use crate::providers::agent_cli::{Conversation, Reader, Reading, beginning, text};
+use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, ToolCall};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Follows a session of Copilot.
 #[derive(Debug, Default)]
 pub struct CopilotReader {
-    conversation: Conversation,
+    conversation: AgentMessages,
     /// When a tool was started, by the id of its call.
     started: HashMap<String, String>,
     /// The closing line.
@@ -19,7 +19,7 @@ pub struct CopilotReader {
     model: Option<String>,
 }
 
-impl Reader for CopilotReader {
+impl EventReader for CopilotReader {
     fn event(&mut self, event: &Value) {
         let data = event.get("data").unwrap_or(&Value::Null);
         match text(event, "type") {

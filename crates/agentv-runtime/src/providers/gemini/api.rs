@@ -2,7 +2,7 @@
 
 use super::GeminiSettings;
 use crate::http::HttpResponse;
-use crate::providers::chat::{Conversation, Reply, Speaker, Usage};
+use crate::providers::chat::{ChatReply, ChatUsage, Conversation, Speaker};
 use agentv_core::ProviderError;
 use agentv_wire::ToolCall;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// What is asked. Settings that are absent are left out, so that Google's own defaults hold.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Body<'a> {
+pub(super) struct GeminiBody<'a> {
     #[serde(skip_serializing_if = "Generation::is_empty")]
     generation_config: Generation,
     contents: Vec<Content<'a>>,
@@ -59,7 +59,7 @@ impl Generation {
     }
 }
 
-impl<'a> Body<'a> {
+impl<'a> GeminiBody<'a> {
     pub(super) fn new(settings: &GeminiSettings, conversation: &'a Conversation) -> Self {
         let contents = conversation.turns.iter().map(|turn| Content {
             role: match turn.speaker {
@@ -145,7 +145,7 @@ struct Counted {
 }
 
 /// Reads the answer. Thoughts stay out of it.
-pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
+pub(super) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let answered: Answered = answer.json()?;
     let blocked = answered.prompt_feedback.and_then(|feedback| feedback.block_reason);
     if answered.candidates.is_empty() && blocked.is_none() {
@@ -163,7 +163,7 @@ pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
             ..ToolCall::default()
         }));
     }
-    Ok(Reply {
+    Ok(ChatReply {
         text,
         calls,
         refusal: blocked.as_ref().map(|reason| format!("The prompt was blocked: {reason}.")),
@@ -175,10 +175,10 @@ pub(super) fn read(answer: &HttpResponse<'_>) -> Result<Reply, ProviderError> {
 }
 
 impl Counted {
-    fn usage(self) -> Option<Usage> {
+    fn usage(self) -> Option<ChatUsage> {
         // A blocked prompt has no candidates, and then no count of them.
         let said = self.candidates_token_count.unwrap_or(0);
-        Some(Usage {
+        Some(ChatUsage {
             input: self.prompt_token_count?,
             cached: self.cached_content_token_count,
             written: 0,

@@ -134,7 +134,7 @@ fn url(base: Option<&Url>, model: &str) -> Url {
 impl Provider for Gemini {
     async fn invoke(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let conversation = Conversation::of(request);
-        let body = api::Body::new(&self.settings, &conversation);
+        let body = api::GeminiBody::new(&self.settings, &conversation);
         let key = &self.settings.api_key;
         let post = HttpPost {
             url: &self.url,

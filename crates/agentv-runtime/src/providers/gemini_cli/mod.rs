@@ -13,7 +13,7 @@ mod tests;
 
 pub use reader::GeminiCliReader;
 
-use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -49,7 +49,7 @@ impl Client for GeminiCliSettings {
     }
 
     /// Without a terminal it takes its prompt from stdin; `-p` is not needed.
-    fn call(&self, ask: &Ask<'_>) -> Call {
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let contents = prompt::with_contents(ask.request, ask.cwd);
         let mut args: Vec<String> = ["-o", "stream-json"].map(String::from).into();
         let mut flag = |name: &str, value: &str| args.extend([name.to_owned(), value.to_owned()]);
@@ -63,7 +63,7 @@ impl Client for GeminiCliSettings {
             flag("--approval-mode", "auto_edit");
         }
         args.extend(ask.settings.args.iter().cloned());
-        Call {
+        AgentInvocation {
             args,
             stdin: Some(prompt::with_rules(ask.system_prompt(), contents.text)),
             // Nobody is there to say that a directory which was made for this call is trusted.

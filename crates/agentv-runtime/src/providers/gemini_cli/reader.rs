@@ -1,6 +1,6 @@
 //! The lines of `gemini -o stream-json`, and the document of `-o json`.
 
-use crate::providers::agent_cli::{Conversation, Reader, Reading, beginning, text};
+use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, TokenUsage, ToolCall};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Follows a session of Gemini CLI.
 #[derive(Debug, Default)]
 pub struct GeminiCliReader {
-    conversation: Conversation,
+    conversation: AgentMessages,
     /// The message at hand; it comes in pieces.
     said: String,
     /// The closing line, or the document.
@@ -17,7 +17,7 @@ pub struct GeminiCliReader {
     session: Object,
 }
 
-impl Reader for GeminiCliReader {
+impl EventReader for GeminiCliReader {
     fn event(&mut self, event: &Value) {
         match text(event, "type") {
             Some("init") => self.keep(event, &["session_id", "model"]),

@@ -7,6 +7,7 @@ pub use reply::MockReply;
 use super::{Billing, Deps, FromSettings};
 use crate::config::Fields;
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
+use agentv_wire::DryRunDelay;
 use agentv_wire::TraceEvent;
 use async_trait::async_trait;
 use reply::Trace;
@@ -102,14 +103,6 @@ impl Mock {
     }
 }
 
-/// How long a dry run pretends to think.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct DryRunDelay {
-    pub fixed_ms: u64,
-    pub min_ms: u64,
-    pub max_ms: u64,
-}
-
 impl MockSettings {
     fn answer(&self, trial: u32) -> &str {
         let turn = (trial as usize).checked_rem(self.responses.len());
@@ -149,6 +142,10 @@ impl Provider for Mock {
     }
 
     fn is_free(&self) -> bool {
+        true
+    }
+
+    fn is_simulated(&self) -> bool {
         true
     }
 

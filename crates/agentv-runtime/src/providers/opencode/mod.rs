@@ -13,7 +13,7 @@ mod tests;
 
 pub use reader::OpenCodeReader;
 
-use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -45,14 +45,14 @@ impl Client for OpenCodeSettings {
     }
 
     /// Where there is no message among the arguments, stdin is the message.
-    fn call(&self, ask: &Ask<'_>) -> Call {
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let contents = prompt::with_contents(ask.request, ask.cwd);
         let mut args: Vec<String> = ["run", "--format", "json"].map(String::from).into();
         if let Some(model) = &self.model {
             args.extend(["-m".to_owned(), model.clone()]);
         }
         args.extend(ask.settings.args.iter().cloned());
-        Call {
+        AgentInvocation {
             args,
             stdin: Some(prompt::with_rules(ask.system_prompt(), contents.text)),
             // A program that changes between two cases cannot be compared with itself.

@@ -1,6 +1,6 @@
 //! The lines of `opencode run --format json`.
 
-use crate::providers::agent_cli::{Conversation, Reader, Reading, beginning, text};
+use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
 use agentv_core::provider::Reported;
 use agentv_wire::{TokenUsage, ToolCall};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Follows a session of OpenCode.
 #[derive(Debug, Default)]
 pub struct OpenCodeReader {
-    conversation: Conversation,
+    conversation: AgentMessages,
     session: Option<String>,
     /// Whether the last step was one that no other follows.
     is_over: bool,
@@ -17,7 +17,7 @@ pub struct OpenCodeReader {
     cost: Option<f64>,
 }
 
-impl Reader for OpenCodeReader {
+impl EventReader for OpenCodeReader {
     fn event(&mut self, event: &Value) {
         if let Some(session) = text(event, "sessionID") {
             self.session = Some(session.to_owned());

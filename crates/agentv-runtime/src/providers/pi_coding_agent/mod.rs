@@ -14,7 +14,7 @@ mod tests;
 
 pub use reader::PiReader;
 
-use super::agent_cli::{AgentCli, Ask, Call, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
 use super::{Billing, Tells};
 use crate::config::{Fields, Presence};
 use crate::process::Gentle;
@@ -65,7 +65,7 @@ impl Client for PiSettings {
     }
 
     /// Without a message among the arguments, what is on stdin is the first message.
-    fn call(&self, ask: &Ask<'_>) -> Call {
+    fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let mut args = flags([("--provider", &self.pi_provider), ("--model", &self.model)]);
         args.extend(["--mode", "json", "--print", "--no-session"].map(String::from));
         args.extend(flags([("--tools", &self.tools), ("--thinking", &self.thinking)]));
@@ -75,7 +75,7 @@ impl Client for PiSettings {
             .api_key
             .as_ref()
             .map(|key| (key_variable(self.pi_provider.as_deref()), key.expose().to_owned()));
-        Call {
+        AgentInvocation {
             args,
             stdin: Some(prompt::with_rules(ask.system_prompt(), contents.text)),
             env: key.into_iter().collect(),

@@ -1,6 +1,6 @@
 //! The lines of `pi --mode json`.
 
-use crate::providers::agent_cli::{Conversation, Reader, Reading, beginning, text};
+use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, TokenUsage, ToolCall};
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct PiReader {
     session: Option<String>,
 }
 
-impl Reader for PiReader {
+impl EventReader for PiReader {
     fn event(&mut self, event: &Value) {
         let message = || event.get("message").cloned();
         let list = |key: &str| event.get(key).and_then(Value::as_array).cloned();
@@ -105,7 +105,7 @@ fn failure(told: &[Value]) -> Option<String> {
 }
 
 fn conversation(told: &[Value]) -> Vec<OutputMessage> {
-    let mut conversation = Conversation::default();
+    let mut conversation = AgentMessages::default();
     for message in told {
         match text(message, "role") {
             Some("assistant") => assistant(&mut conversation, message),
@@ -119,7 +119,7 @@ fn conversation(told: &[Value]) -> Vec<OutputMessage> {
     conversation.into_messages()
 }
 
-fn assistant(conversation: &mut Conversation, message: &Value) {
+fn assistant(conversation: &mut AgentMessages, message: &Value) {
     let timestamp = message.get("timestamp").and_then(Value::as_i64);
     let timestamp = timestamp
         .and_then(|time| jiff::Timestamp::from_millisecond(time).ok())

@@ -2,7 +2,7 @@
 
 use super::PiReader;
 use crate::providers::agent_cli::testing::{no_cut_is_a_success, table};
-use crate::providers::agent_cli::{Reader, read_all};
+use crate::providers::agent_cli::{EventReader, read_all};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

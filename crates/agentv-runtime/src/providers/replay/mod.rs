@@ -11,7 +11,7 @@ mod recordings;
 #[cfg(test)]
 mod tests;
 
-pub use recordings::{Outcome, Recording};
+pub use recordings::{RecordedOutcome, Recording};
 
 use super::{Billing, Deps, FromSettings, Need};
 use crate::config::Fields;
@@ -71,8 +71,8 @@ impl Provider for Replay {
     ) -> Result<Response, ProviderError> {
         let outcome = self.recordings()?.find(&request.eval_id).map_err(ProviderError::failed)?;
         match outcome {
-            Outcome::Response(response) => Ok(*response),
-            Outcome::Error(message) => Err(ProviderError::failed(message)),
+            RecordedOutcome::Response(response) => Ok(*response),
+            RecordedOutcome::Error(message) => Err(ProviderError::failed(message)),
         }
     }
 

@@ -15,13 +15,13 @@ pub struct Recording {
     /// The case's.
     pub id: String,
     #[serde(flatten)]
-    pub outcome: Outcome,
+    pub outcome: RecordedOutcome,
 }
 
 /// An answer, or why there was none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RecordedOutcome {
     Response(Box<Response>),
     Error(String),
 }
@@ -84,7 +84,7 @@ impl Recordings {
     }
 
     /// What was recorded for a case, or why it cannot be told.
-    pub(super) fn find(&self, id: &str) -> Result<Outcome, String> {
+    pub(super) fn find(&self, id: &str) -> Result<RecordedOutcome, String> {
         let Some(place) = self.places.get(id) else { return Err(self.miss(id)) };
         let shown = self.path.display();
         if let Some(twin) = place.twin {

@@ -1,4 +1,4 @@
-use super::recordings::{Outcome, Recordings};
+use super::recordings::{RecordedOutcome, Recordings};
 use agentv_core::Response;
 use std::path::Path;
 
@@ -23,8 +23,8 @@ fn an_answer_is_found_by_its_id() {
     let (_dir, recordings) = open(
         "{\"id\": \"a\", \"response\": {\"text\": \"A\"}}\n\n{\"error\": \"no\", \"id\": \"b\\u00e9\"}",
     );
-    assert_eq!(recordings.find("a"), Ok(Outcome::Response(Box::new(Response::text("A")))));
-    assert_eq!(recordings.find("bé"), Ok(Outcome::Error("no".to_owned())));
+    assert_eq!(recordings.find("a"), Ok(RecordedOutcome::Response(Box::new(Response::text("A")))));
+    assert_eq!(recordings.find("bé"), Ok(RecordedOutcome::Error("no".to_owned())));
 }
 
 #[test]

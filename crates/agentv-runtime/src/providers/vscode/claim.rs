@@ -17,7 +17,7 @@ const OURS: &str = "AgentV";
 
 /// A subagent that is ours until this is dropped.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct SubagentClaim {
     dir: PathBuf,
     /// What we wrote into `subagent.lock`.
     text: String,
@@ -28,13 +28,13 @@ pub(super) struct Claim {
 /// What came of an attempt to claim.
 #[derive(Debug)]
 pub(super) enum Attempt {
-    Claimed(Claim),
-    NotFree(State),
+    Claimed(SubagentClaim),
+    NotFree(SubagentState),
 }
 
 /// Who has a subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum SubagentState {
     Free,
     /// An AgentV that lives; it will free it.
     Held,
@@ -42,12 +42,12 @@ pub(super) enum State {
     Locked,
 }
 
-impl Claim {
+impl SubagentClaim {
     /// Tries to take the subagent in this folder. `who` is for people who find the lock.
     pub(super) fn attempt(dir: &Path, who: &str) -> io::Result<Attempt> {
         let held = open_or_create(&dir.join(CLAIM))?;
         match state(dir, Some(&held)) {
-            State::Free => {}
+            SubagentState::Free => {}
             other => return Ok(Attempt::NotFree(other)),
         }
         let (lock, text) = (dir.join(LOCK), format!("{OURS} {who}\n"));
@@ -61,7 +61,7 @@ impl Claim {
             }
             // Another tool was quicker.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                Ok(Attempt::NotFree(State::Locked))
+                Ok(Attempt::NotFree(SubagentState::Locked))
             }
             Err(error) => Err(error),
         }
@@ -77,7 +77,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for SubagentClaim {
     fn drop(&mut self) {
         let lock = self.dir.join(LOCK);
         // An agent may have deleted it, and another tool may have made its own since.
@@ -107,22 +107,22 @@ impl Focus {
 }
 
 /// Who has the subagent in this folder, without taking it.
-pub(super) fn look(dir: &Path) -> State {
+pub(super) fn look(dir: &Path) -> SubagentState {
     state(dir, File::open(dir.join(CLAIM)).ok().as_ref())
 }
 
 /// Leaves the system's lock on `claim` with us if the answer is `Free`; it ends when the file is closed.
-fn state(dir: &Path, claim: Option<&File>) -> State {
+fn state(dir: &Path, claim: Option<&File>) -> SubagentState {
     let is_ours_alone = match claim.map(File::try_lock) {
-        Some(Err(TryLockError::WouldBlock)) => return State::Held,
+        Some(Err(TryLockError::WouldBlock)) => return SubagentState::Held,
         Some(Ok(())) => true,
         // No AgentV was ever here, or the file system has no locks; then `subagent.lock` is all there is to go by.
         None | Some(Err(TryLockError::Error(_))) => false,
     };
     match fs::read(dir.join(LOCK)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => State::Free,
-        Ok(text) if is_ours_alone && text.starts_with(OURS.as_bytes()) => State::Free,
-        _ => State::Locked,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => SubagentState::Free,
+        Ok(text) if is_ours_alone && text.starts_with(OURS.as_bytes()) => SubagentState::Free,
+        _ => SubagentState::Locked,
     }
 }
 
@@ -141,16 +141,16 @@ fn remove(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn claimed(dir: &Path) -> Claim {
-        match Claim::attempt(dir, "process 1").unwrap() {
+    fn claimed(dir: &Path) -> SubagentClaim {
+        match SubagentClaim::attempt(dir, "process 1").unwrap() {
             Attempt::Claimed(claim) => claim,
             Attempt::NotFree(state) => panic!("{state:?}"),
         }
     }
 
     #[track_caller]
-    fn is_refused(dir: &Path, expected: State) {
-        let attempt = Claim::attempt(dir, "process 2").unwrap();
+    fn is_refused(dir: &Path, expected: SubagentState) {
+        let attempt = SubagentClaim::attempt(dir, "process 2").unwrap();
         assert!(matches!(attempt, Attempt::NotFree(state) if state == expected), "{attempt:?}");
         assert_eq!(look(dir), expected);
     }
@@ -160,10 +160,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let claim = claimed(dir.path());
         assert_eq!(fs::read_to_string(dir.path().join(LOCK)).unwrap(), "AgentV process 1\n");
-        is_refused(dir.path(), State::Held);
+        is_refused(dir.path(), SubagentState::Held);
         drop(claim);
         assert!(!dir.path().join(LOCK).exists());
-        assert_eq!(look(dir.path()), State::Free);
+        assert_eq!(look(dir.path()), SubagentState::Free);
         claimed(dir.path());
     }
 
@@ -172,7 +172,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let _claim = claimed(dir.path());
         fs::remove_file(dir.path().join(LOCK)).unwrap();
-        is_refused(dir.path(), State::Held);
+        is_refused(dir.path(), SubagentState::Held);
     }
 
     #[test]
@@ -180,9 +180,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(CLAIM), "").unwrap();
         fs::write(dir.path().join(LOCK), "AgentV process 1\n").unwrap();
-        assert_eq!(look(dir.path()), State::Free);
+        assert_eq!(look(dir.path()), SubagentState::Free);
         let claim = claimed(dir.path());
-        is_refused(dir.path(), State::Held);
+        is_refused(dir.path(), SubagentState::Held);
         drop(claim);
     }
 
@@ -190,7 +190,7 @@ mod tests {
     fn a_lock_of_another_tool_is_respected_and_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(LOCK), "").unwrap();
-        is_refused(dir.path(), State::Locked);
+        is_refused(dir.path(), SubagentState::Locked);
         fs::remove_file(dir.path().join(LOCK)).unwrap();
         let claim = claimed(dir.path());
         fs::write(dir.path().join(LOCK), "").unwrap();
@@ -214,7 +214,7 @@ mod tests {
         let start = std::sync::Barrier::new(8);
         let race = || {
             start.wait();
-            Claim::attempt(dir.path(), "racer").unwrap()
+            SubagentClaim::attempt(dir.path(), "racer").unwrap()
         };
         // All attempts are kept until the last is made.
         let attempts: Vec<Attempt> = std::thread::scope(|scope| {

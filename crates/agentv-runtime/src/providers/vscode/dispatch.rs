@@ -1,7 +1,7 @@
 //! Drives the window of a subagent: claim, wake, ask, wait.
 
-use super::claim::{Claim, Focus};
-use super::folder::{self, Workspace};
+use super::claim::{Focus, SubagentClaim};
+use super::folder::{self, CodeWorkspace};
 use super::mail::Mail;
 use super::subagents::{self, ClaimError, Provisioning, claim_lowest};
 use super::{Deps, Edition, INSIDERS, VsCodeSettings};
@@ -163,16 +163,16 @@ impl Editor {
     }
 
     /// The template, if there is one.
-    fn workspace(&self) -> Result<Workspace, ProviderError> {
+    fn workspace(&self) -> Result<CodeWorkspace, ProviderError> {
         match &self.settings.workspace_template {
-            None => Ok(Workspace::default()),
-            Some(path) => Workspace::read(&self.resolve(path))
+            None => Ok(CodeWorkspace::default()),
+            Some(path) => CodeWorkspace::read(&self.resolve(path))
                 .map_err(|error| ProviderError::failed(error.to_string())),
         }
     }
 
     /// Claims a subagent. Where other requests have them all, this one waits in line.
-    async fn claim(&self, cx: &CallContext) -> Result<Claim, ProviderError> {
+    async fn claim(&self, cx: &CallContext) -> Result<SubagentClaim, ProviderError> {
         let root = self.root()?;
         let who = format!("process {}, run {}", std::process::id(), self.processes.run_id());
         let mut line = None;
@@ -246,7 +246,7 @@ impl Editor {
 struct Window<'a> {
     editor: &'a Editor,
     program: PathBuf,
-    claim: &'a Claim,
+    claim: &'a SubagentClaim,
 }
 
 impl Window<'_> {

@@ -19,12 +19,12 @@ Create the empty file that you are asked for, in the folder that you are told. D
 /// Makes the folder of a subagent, or what is missing of it.
 pub(super) fn make(dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
-    unless_there(&workspace_file(dir), &render(&Workspace::default().with_own_folder(&[])))?;
+    unless_there(&workspace_file(dir), &render(&CodeWorkspace::default().with_own_folder(&[])))?;
     write_wakeup_agent(dir)
 }
 
 /// Puts the folder in order for a new request: nothing is left of the last one.
-pub(super) fn prepare(dir: &Path, workspace: Workspace, more: &[PathBuf]) -> io::Result<()> {
+pub(super) fn prepare(dir: &Path, workspace: CodeWorkspace, more: &[PathBuf]) -> io::Result<()> {
     replace(&workspace_file(dir), &render(&workspace.with_own_folder(more)))?;
     for entry in fs::read_dir(real_folder(messages(dir))?)? {
         let entry = entry?;
@@ -100,7 +100,7 @@ fn real_folder(path: PathBuf) -> io::Result<PathBuf> {
 
 /// A `.code-workspace` file, the folders of which are absolute.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(super) struct Workspace(Map<String, Value>);
+pub(super) struct CodeWorkspace(Map<String, Value>);
 
 /// Why a template cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -122,7 +122,7 @@ fn hint(text: &str) -> &'static str {
     }
 }
 
-impl Workspace {
+impl CodeWorkspace {
     /// Reads a template. Its folders are relative to itself.
     pub(super) fn read(path: &Path) -> Result<Self, TemplateError> {
         let shape = |expected| TemplateError::Shape { path: path.to_owned(), expected };
@@ -192,7 +192,7 @@ mod tests {
         fs::write(&path, text).unwrap();
         let shown = dir.path().display().to_string();
         let rest = |text: String| text.replace(&shown, "[DIR]");
-        let read = Workspace::read(&path).map_err(|error| rest(error.to_string()))?;
+        let read = CodeWorkspace::read(&path).map_err(|error| rest(error.to_string()))?;
         let text = rest(render(&read.with_own_folder(&[PathBuf::from("/w")])));
         Ok(serde_json::from_str(&text).unwrap())
     }
@@ -224,7 +224,7 @@ mod tests {
         assert!(
             refused("{\"folders\": 1}").ends_with("must be an object whose `folders` are a list")
         );
-        let missing = Workspace::read(Path::new("/none/t")).unwrap_err().to_string();
+        let missing = CodeWorkspace::read(Path::new("/none/t")).unwrap_err().to_string();
         assert!(
             missing.starts_with("the workspace template `/none/t` cannot be read: "),
             "{missing}"
@@ -242,7 +242,7 @@ mod tests {
             fs::write(dir.join(name), "old").unwrap();
         }
         fs::write(dir.join(".github/agents/wakeup.md"), "the user's").unwrap();
-        prepare(&dir, Workspace::default(), &[]).unwrap();
+        prepare(&dir, CodeWorkspace::default(), &[]).unwrap();
         make(&dir).unwrap();
         assert_eq!(fs::read_dir(dir.join("messages")).unwrap().count(), 0);
         assert!(!dir.join(".github/agents/ab12cd34.md").exists());
@@ -281,7 +281,7 @@ mod tests {
         let workspace = workspace_file(&dir);
         fs::remove_file(&workspace).unwrap();
         std::os::unix::fs::symlink(precious.join("thesis.md"), &workspace).unwrap();
-        prepare(&dir, Workspace::default(), &[]).unwrap();
+        prepare(&dir, CodeWorkspace::default(), &[]).unwrap();
         assert_eq!(fs::read_to_string(precious.join("thesis.md")).unwrap(), "mine");
         assert!(!dir.join("messages").is_symlink() && !workspace.is_symlink());
     }

@@ -1,7 +1,7 @@
 //! The subagents of a root: which there are, which is free, and new ones.
 
 use super::Edition;
-use super::claim::{self, Attempt, Claim, State};
+use super::claim::{self, Attempt, SubagentClaim, SubagentState};
 use super::folder;
 use crate::config::Env;
 use std::fs;
@@ -52,7 +52,7 @@ pub fn provision(root: &Path, count: usize, how: Provisioning) -> io::Result<Pro
                 folder::make(&dir)?;
             }
             found.made.push(dir);
-        } else if claim::look(&dir) == State::Free {
+        } else if claim::look(&dir) == SubagentState::Free {
             if how == Provisioning::Make {
                 folder::make(&dir)?;
             }
@@ -85,13 +85,13 @@ fn counted(locked: usize) -> String {
 }
 
 /// Claims the lowest one that is free.
-pub(super) fn claim_lowest(root: &Path, who: &str) -> Result<Claim, ClaimError> {
+pub(super) fn claim_lowest(root: &Path, who: &str) -> Result<SubagentClaim, ClaimError> {
     let io_error = |source| ClaimError::Io { root: root.to_owned(), source };
     let (mut held, mut locked, mut problem) = (0, 0, None);
     for number in numbers(root).map_err(io_error)? {
-        match Claim::attempt(&root.join(format!("subagent-{number}")), who) {
+        match SubagentClaim::attempt(&root.join(format!("subagent-{number}")), who) {
             Ok(Attempt::Claimed(claim)) => return Ok(claim),
-            Ok(Attempt::NotFree(State::Held)) => held += 1,
+            Ok(Attempt::NotFree(SubagentState::Held)) => held += 1,
             Ok(Attempt::NotFree(_)) => locked += 1,
             // The others may be fine.
             Err(error) => problem = Some(error),
@@ -107,7 +107,7 @@ pub(super) fn claim_lowest(root: &Path, who: &str) -> Result<Claim, ClaimError> 
 /// The name of the subagent that the next request would get.
 pub(super) fn lowest_free(root: &Path) -> Option<String> {
     let names = numbers(root).ok()?.into_iter().map(|number| format!("subagent-{number}"));
-    names.into_iter().find(|name| claim::look(&root.join(name)) == State::Free)
+    names.into_iter().find(|name| claim::look(&root.join(name)) == SubagentState::Free)
 }
 
 /// The numbers of all subagents, lowest first. A root that does not exist has none.

@@ -1,0 +1,149 @@
+//! Some records in numbers: those of a run, or of one target.
+
+use super::record::RecordUsage;
+use crate::stats::{CONFIDENCE, ClusterSums, Interval, float, wilson_interval_of_sample};
+use crate::trials::{CaseTrials, wire};
+use agentv_wire::{Outcome, OutcomeTotals, RecordSummary, Usage};
+
+/// Records by what became of them; each is in one of these.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    pub passed: usize,
+    pub failed: usize,
+    pub ungraded: usize,
+    pub errors: usize,
+}
+
+impl Counts {
+    /// Counts one more.
+    pub fn add(&mut self, outcome: Outcome) {
+        *match outcome {
+            Outcome::Pass => &mut self.passed,
+            Outcome::Fail => &mut self.failed,
+            Outcome::Ungraded => &mut self.ungraded,
+            Outcome::Error => &mut self.errors,
+        } += 1;
+    }
+
+    /// All of them.
+    pub fn recorded(self) -> usize {
+        self.passed + self.failed + self.ungraded + self.errors
+    }
+
+    /// Those whose score says something of the answer.
+    pub fn graded(self) -> usize {
+        self.passed + self.failed
+    }
+}
+
+/// Sums over some records.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct GroupTotals {
+    pub counts: Counts,
+    /// What answers and gradings used.
+    pub usage: RecordUsage,
+    /// Of graded records.
+    score_sum: f64,
+    /// The sum over the records that say how long the answer took, and how many these are.
+    duration_ms: f64,
+    timed: usize,
+    /// Passes by case: the trials of one case are not independent of each other.
+    passes: ClusterSums,
+}
+
+impl GroupTotals {
+    /// Takes a record, whose outcome and usage are known already.
+    pub fn add<T>(&mut self, record: &RecordSummary<T>, outcome: Outcome, usage: &RecordUsage) {
+        self.counts.add(outcome);
+        if outcome.is_graded() {
+            self.score_sum += record.score;
+        }
+        self.usage.add(usage);
+        if let Some(duration_ms) = record.metrics.duration_ms {
+            self.duration_ms += duration_ms;
+            self.timed += 1;
+        }
+    }
+
+    /// Takes a case that has all of its trials.
+    pub(super) fn close_case(&mut self, case: &CaseTrials) {
+        self.passes.add(f64::from(case.passed), case.trials as usize);
+    }
+
+    /// The mean score of graded records. `None` without any.
+    pub fn mean(&self) -> Option<f64> {
+        let graded = self.counts.graded();
+        (graded > 0).then(|| self.score_sum / float(graded))
+    }
+
+    /// The mean that a gate compares: what has no grade counts as 0, since a gate must not be passed by failing to look.
+    pub fn gate_mean(&self) -> f64 {
+        self.score_sum / float(self.counts.recorded().max(1))
+    }
+
+    /// The share of all records that passed. `None` without any.
+    pub fn pass_rate(&self) -> Option<f64> {
+        let recorded = self.counts.recorded();
+        (recorded > 0).then(|| float(self.counts.passed) / float(recorded))
+    }
+
+    /// The mean time of an answer, where any says how long it took.
+    pub fn mean_duration_ms(&self) -> Option<f64> {
+        (self.timed > 0).then(|| self.duration_ms / float(self.timed))
+    }
+
+    /// As files have it.
+    pub fn wire(&self) -> OutcomeTotals {
+        let Counts { passed, failed, ungraded, errors } = self.counts;
+        let used = self.usage.total();
+        OutcomeTotals {
+            recorded: self.counts.recorded(),
+            passed,
+            failed,
+            ungraded,
+            errors,
+            graded: self.counts.graded(),
+            mean_score: self.mean(),
+            pass_rate: self.pass_rate(),
+            pass_interval: self.pass_interval().map(wire),
+            duration_ms: (self.timed > 0).then_some(self.duration_ms),
+            timed: self.timed,
+            cost_usd: used.cost_usd,
+            grading_cost_usd: self.usage.grading.cost_usd,
+            token_usage: used.token_usage,
+            grading_token_usage: self.usage.grading.token_usage,
+        }
+    }
+
+    /// Wilson's interval of the pass rate, as if there were as many independent records as explain how much the cases
+    /// scatter: all of them where each case has one record, and no fewer than there are cases.
+    fn pass_interval(&self) -> Option<Interval> {
+        // What is less is rounding.
+        const NOTHING: f64 = 1e-9;
+        let rate = self.pass_rate()?;
+        let (cases, records) = (float(self.passes.len().max(1)), float(self.counts.recorded()));
+        let size = match self.passes.standard_error() {
+            _ if self.passes.len() == self.counts.recorded() => records,
+            Some(error) if error > NOTHING => {
+                (rate * (1.0 - rate) / (error * error)).clamp(cases.min(records), records)
+            }
+            _ => cases,
+        };
+        wilson_interval_of_sample(rate, size, CONFIDENCE)
+    }
+}
+
+impl RecordUsage {
+    /// What target and graders used together.
+    pub fn total(&self) -> Usage {
+        let mut total = self.target;
+        total.add(&self.grading);
+        total
+    }
+
+    /// Adds what another record used.
+    pub fn add(&mut self, more: &Self) {
+        self.target.add(&more.target);
+        self.grading.add(&more.grading);
+    }
+}

@@ -1,0 +1,162 @@
+//! What a run comes to: which gates were missed, what failed as a whole, and the exit code.
+
+use crate::run::{Ended, Outcome, Stop};
+use crate::targets::Overrun;
+use agentv_core::Score;
+use agentv_core::amount::{dollars, tokens};
+use agentv_core::totals::{Counts, Totals};
+use agentv_wire::{AllowedErrors, Exit, RunGates, RunSpend};
+
+/// The verdict on a run as a whole.
+#[derive(Debug)]
+pub struct Conclusion {
+    pub exit: Exit,
+    /// What failed, in the order in which it is told.
+    pub problems: Vec<Problem>,
+    /// What is worth a warning.
+    pub warnings: Vec<String>,
+}
+
+/// Something that failed, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    pub message: String,
+    pub help: Option<String>,
+}
+
+impl Conclusion {
+    /// Adds a problem. Of several exit codes the highest wins.
+    pub(super) fn add(&mut self, exit: Exit, message: impl Into<String>, help: Option<String>) {
+        self.exit = self.exit.max(exit);
+        self.problems.push(Problem { message: message.into(), help });
+    }
+}
+
+/// Looks at how a run ended, and at its gates. `run` is what can be resumed.
+pub(super) fn of(outcome: &Outcome, gates: &RunGates, run: Option<&str>) -> Conclusion {
+    let mut conclusion =
+        Conclusion { exit: Exit::Success, problems: Vec::new(), warnings: Vec::new() };
+    let again = run.map(|run| format!("resume it with `agentv eval --resume {run}`"));
+    match &outcome.ended {
+        Ended::Complete => {}
+        Ended::Interrupted => {
+            let message = "interrupted: cases that were running have no record";
+            conclusion.add(Exit::Interrupted, message, again);
+            return conclusion;
+        }
+        Ended::Unwritable(error) => {
+            let help = again.map_or_else(
+                || "records before this are whole".to_owned(),
+                |again| format!("records before this are whole; {again}"),
+            );
+            let message = format!("results could not be written: {error}");
+            conclusion.add(Exit::Incomplete, message, Some(help));
+            return conclusion;
+        }
+        Ended::Unreadable(error) => {
+            conclusion.add(Exit::Incomplete, format!("the run ended early: {error}"), again);
+            return conclusion;
+        }
+        Ended::Stopped(Stop::Budget(overrun)) => {
+            let Problem { message, help } = over_budget(overrun, outcome, run);
+            conclusion.add(Exit::Incomplete, message, help);
+            return conclusion;
+        }
+        Ended::Stopped(stop) => {
+            let (flag, exit) = match stop {
+                Stop::TooManyErrors => ("--max-errors", Exit::Incomplete),
+                _ => ("--fail-fast", Exit::Success),
+            };
+            let message = format!("{flag} stopped the run: not every case has a record");
+            conclusion.add(exit, message, again);
+        }
+    }
+    check_gates(&outcome.totals, gates, &mut conclusion);
+    conclusion
+}
+
+/// A case that has no grade fails the run before any gate: a gate cannot be passed by failing to look.
+fn check_gates(totals: &Totals, gates: &RunGates, conclusion: &mut Conclusion) {
+    let counts = totals.all.counts;
+    if !allows(gates.allow_errors, counts) {
+        let Counts { errors, ungraded, .. } = counts;
+        let errors = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+        let message = format!("{errors} and {ungraded} ungraded of {}", counts.recorded());
+        let help = "`--allow-errors=N` or `=N%` allows up to that many".to_owned();
+        conclusion.add(Exit::Incomplete, message, Some(help));
+        return;
+    }
+    if gates.fail_fast && counts.passed < counts.recorded() {
+        conclusion.exit = conclusion.exit.max(Exit::Gate);
+    }
+    for (name, target) in &totals.targets {
+        let mean = target.gate_mean();
+        let Some(bar) = gates.threshold.filter(|bar| is_below(mean, *bar)) else { continue };
+        let has_zeros = target.counts.graded() < target.counts.recorded();
+        let note = if has_zeros { " (errors and ungraded cases count as 0)" } else { "" };
+        let message =
+            format!("target `{name}` has a mean of {mean:.3}, below --threshold {bar}{note}");
+        conclusion.add(Exit::Gate, message, None);
+    }
+    let lowest = totals.scores.lowest();
+    if let Some((bar, lowest)) =
+        gates.case_threshold.zip(lowest).filter(|(bar, lowest)| is_below(*lowest, *bar))
+    {
+        let message = format!("a case scores {lowest:.3}, below --case-threshold {bar}");
+        conclusion.add(Exit::Gate, message, None);
+    }
+}
+
+/// Whether no more cases are in error or ungraded than the user allows.
+#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
+fn allows(allowed: Option<AllowedErrors>, counts: Counts) -> bool {
+    let without_grade = counts.ungraded + counts.errors;
+    match allowed {
+        None => without_grade == 0,
+        Some(AllowedErrors::Cases(most)) => without_grade <= most,
+        // Rounding must not miss a gate.
+        Some(AllowedErrors::Percent(most)) => {
+            without_grade as f64 * 100.0 <= most * counts.recorded() as f64 + 1e-9
+        }
+    }
+}
+
+/// Rounding must not miss a gate.
+fn is_below(score: f64, bar: f64) -> bool {
+    !Score::clamped(score).reaches(Score::clamped(bar))
+}
+
+/// Why the budget ended the run.
+fn over_budget(overrun: &Overrun, outcome: &Outcome, run: Option<&str>) -> Problem {
+    let RunSpend { targets, judges } = &outcome.totals.paid;
+    let missing = match outcome.missing {
+        1 => "1 case was not run".to_owned(),
+        missing => format!("{missing} cases were not run"),
+    };
+    let resume = |flag: &str| {
+        let run = run?;
+        Some(format!(
+            "resume it with a larger budget, which counts all sessions: `agentv eval --resume {run} {flag}`"
+        ))
+    };
+    let (spent, help) = match overrun {
+        Overrun::Cost { max } => {
+            let spent = targets.cost_usd + judges.cost_usd;
+            (format!(": {} of {}", dollars(spent), dollars(*max)), resume("--max-cost USD"))
+        }
+        Overrun::Tokens { max } => {
+            let spent = targets.tokens + judges.tokens;
+            let (spent, max) = (tokens(spent), tokens(*max));
+            (format!(": {spent} of {max} tokens"), resume("--max-tokens N"))
+        }
+        Overrun::UnknownCost { .. } => {
+            let help = "have the target report `cost_usd`, or leave `--max-cost` out";
+            (String::new(), Some(help.to_owned()))
+        }
+        Overrun::UnknownTokens { .. } => {
+            let help = "have the target report `token_usage`, or leave `--max-tokens` out";
+            (String::new(), Some(help.to_owned()))
+        }
+    };
+    Problem { message: format!("{overrun}{spent}; {missing}"), help }
+}

@@ -1,0 +1,158 @@
+//! Files → a plan, or all that is wrong with them.
+
+use super::{Environment, Refused, Selected, selection, services};
+use crate::config::{Cost, Note, Notes};
+use crate::load::{ChangedError, LoadedSuite, Loader, Report, Selection, changed_since};
+use crate::process::Processes;
+use crate::providers::Deps;
+use crate::run::{Plan, PlanChoice, plan};
+use crate::targets::{CallServices, LimitBook, TargetBook};
+use agentv_core::{TargetName, Trials};
+use agentv_wire::{AnswerOrigin, RunSpec};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A run that can begin.
+pub(super) struct Loaded {
+    pub plan: Plan,
+    /// What was noticed, but did not stop it.
+    pub report: Report,
+    pub selected: Selected,
+    pub env_files: Vec<Vec<PathBuf>>,
+}
+
+/// Loads everything. All that is wrong is refused at once.
+pub(super) async fn load(
+    spec: &RunSpec,
+    environment: &Environment,
+    (processes, services): (&Arc<Processes>, &CallServices),
+) -> Result<Loaded, Refused> {
+    let selection = select(spec, environment, processes).await?;
+    let loader = Loader { selection: selection.clone(), ..environment.loader(processes) };
+    let mut report = Report::default();
+    let (mut suites, mut books, mut env_files) = (Vec::new(), Vec::new(), Vec::new());
+    let limits = LimitBook::new();
+    for path in &spec.suites {
+        let (suite, notes) = loader.suite(path);
+        report.extend(notes);
+        let Some(suite) = suite else { continue };
+        env_files.push(suite.env_files.clone());
+        let shared = (Arc::clone(&limits), services::of_suite(services, spec, &suite));
+        if let Some(book) = targets(&suite, &loader, spec, shared, &mut report) {
+            suites.push(suite);
+            books.push(book);
+        }
+    }
+    let before_sampling = suites.iter().map(|suite| suite.cases.len()).sum();
+    selection.narrow(&mut suites);
+    let selected = Selected {
+        is_all: selection.is_all(),
+        cases: suites.iter().map(|suite| suite.cases.len()).sum(),
+        of: suites.iter().map(|suite| suite.cases.total()).sum(),
+        before_sampling,
+    };
+    let plan = plan(suites.into_iter().map(Arc::new).zip(books).collect(), &choice(spec));
+    report.notes.extend(plan.notes.iter().cloned());
+    say_once(&mut report);
+    if stops(&report, spec) {
+        let errors = report.errors().count() + report.dropped.errors;
+        let warnings = report.warnings().count() + report.dropped.warnings;
+        let message =
+            format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files");
+        return Err(Refused { help: None, report, ..Refused::usage(message, String::new()) });
+    }
+    Ok(Loaded { plan, report, selected, env_files })
+}
+
+fn choice(spec: &RunSpec) -> PlanChoice {
+    PlanChoice {
+        targets: spec.targets.clone(),
+        workers: spec.workers.and_then(NonZeroUsize::new),
+        trials: spec.trials.and_then(Trials::new),
+        dry_run: spec.dry_run,
+        regrade: spec.answers != AnswerOrigin::Targets,
+    }
+}
+
+/// Each file brings its own look at a shared targets file; and what is only good to know is said once.
+fn say_once(report: &mut Report) {
+    let mut seen: Vec<Note> = Vec::new();
+    report.notes.retain(|note| {
+        let is_known =
+            |old: &Note| old == note || (note.cost == Cost::Info && old.code == note.code);
+        !seen.iter().any(is_known) && {
+            seen.push(note.clone());
+            true
+        }
+    });
+}
+
+/// Whether the notes are too much to run with.
+fn stops(report: &Report, spec: &RunSpec) -> bool {
+    let tolerated = match (spec.strict, spec.skip_invalid) {
+        (true, _) => Some(Cost::Info),
+        (false, true) => Some(Cost::Case),
+        (false, false) => Some(Cost::Nothing),
+    };
+    report.worst() > tolerated
+}
+
+/// What the spec asks for, with what Git says has changed.
+async fn select(
+    spec: &RunSpec,
+    environment: &Environment,
+    processes: &Arc<Processes>,
+) -> Result<Selection, Refused> {
+    let mut selection = selection::read(&spec.cases)?;
+    if let Some(revision) = &spec.cases.changed_since {
+        let changed = changed_since(revision, &environment.working_dir, processes).await;
+        let changed = changed.map_err(|error| {
+            let help = match error {
+                ChangedError::NoRepository(_) => "run it inside of the repository",
+                ChangedError::NoRevision(_) => {
+                    "name a commit, a branch or a tag, e.g. `origin/main`"
+                }
+                ChangedError::NoGit(_) => "install Git",
+                ChangedError::Git { .. } => "try the command yourself",
+            };
+            Refused::usage(error.to_string(), help)
+        })?;
+        selection.changed = Some(Arc::new(changed));
+    }
+    Ok(selection)
+}
+
+/// The targets that hold for a suite.
+fn targets(
+    suite: &LoadedSuite,
+    loader: &Loader,
+    spec: &RunSpec,
+    (limits, services): (Arc<LimitBook>, CallServices),
+    report: &mut Report,
+) -> Option<Arc<TargetBook>> {
+    let path = match loader.find_targets(&suite.suite.dir, spec.targets_file.as_deref()) {
+        Ok(path) => path,
+        Err(problem) => {
+            let mut notes = Notes::new(suite.suite.file.clone());
+            notes
+                .error("targets::missing", None, problem)
+                .help("write a `targets.yaml` beside the eval file, or name one with `--targets`");
+            report.notes.extend(notes.finish().0);
+            return None;
+        }
+    };
+    let (file, mut notes) = loader.targets(&path, &suite.env);
+    if spec.replay.is_some() || spec.dry_run.is_some() {
+        notes.forgive_missing_secrets();
+    }
+    report.extend(notes);
+    let deps = Deps {
+        target: TargetName::from(""),
+        eval_dir: suite.suite.dir.clone(),
+        working_dir: loader.working_dir.clone(),
+        env: suite.env.clone(),
+        processes: Arc::clone(&loader.processes),
+    };
+    Some(TargetBook::sharing(file?, deps, limits, services))
+}

@@ -1,0 +1,314 @@
+//! A run as a library. A [`RunSpec`] is checked and opened, run with an observer, and summed up; nothing here prints.
+//!
+//! ```text
+//! RunSpec ──► Session::open ──► Session::run(observer) ──► Summary
+//!             files, targets,   events                     totals, exit code,
+//!             budget, folder                               what to tell the user
+//! ```
+
+mod budget;
+mod conclusion;
+mod load;
+mod recorded;
+mod resume;
+mod selection;
+mod services;
+mod store;
+
+pub use conclusion::{Conclusion, Problem};
+pub use recorded::Regrading;
+pub use resume::{ResumeOrder, asked_targets, last_run, resumable};
+pub use selection::Selected;
+
+use crate::config::Env;
+use crate::load::{Loader, Report, Selection};
+use crate::process::{self, Processes};
+use crate::run::{
+    Ended, Executor, Limit, Outcome, Outputs, Plan, Reporter, Resumed, Run, RunSettings,
+};
+use crate::targets::CallServices;
+use crate::writers::WriterKind;
+use agentv_core::totals::Totals;
+use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunSpec};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use store::RunStore;
+
+/// Where a run is started.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    pub working_dir: PathBuf,
+    pub repo_root: PathBuf,
+    /// Where `.agentv` is: run folders, results and caches.
+    pub project_root: PathBuf,
+    /// The variables that files and children see.
+    pub env: Env,
+}
+
+impl Environment {
+    /// A directory and its variables; the rest is found from there.
+    pub fn at(working_dir: PathBuf, env: Env) -> Self {
+        Self {
+            repo_root: crate::load::repo_root(&working_dir),
+            project_root: crate::load::project_root(&working_dir),
+            working_dir,
+            env,
+        }
+    }
+
+    /// A path as people see it: from the working directory, where it lies below that.
+    pub fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
+    }
+
+    /// A loader that looks around here, for all cases.
+    pub fn loader(&self, processes: &Arc<Processes>) -> Loader {
+        Loader {
+            working_dir: self.working_dir.clone(),
+            repo_root: self.repo_root.clone(),
+            project_root: self.project_root.clone(),
+            env: self.env.clone(),
+            processes: Arc::clone(processes),
+            selection: Selection::default(),
+        }
+    }
+}
+
+/// A run to be opened.
+#[derive(Debug, Default)]
+pub struct Order {
+    pub spec: RunSpec,
+    /// The command line after the program's name, for `run.json`.
+    pub command: Vec<String>,
+    /// The run to be continued instead of starting a new one.
+    pub resume: Option<ResumeOrder>,
+}
+
+/// Why a run cannot be opened. Nothing was called and no result was written.
+#[derive(Debug)]
+pub struct Refused {
+    pub exit: Exit,
+    pub message: String,
+    pub help: Option<String>,
+    /// What is wrong in the files, where that is the reason.
+    pub report: Report,
+    /// What there was to grade, where too little of it could be.
+    pub regrading: Option<Box<Regrading>>,
+}
+
+impl Refused {
+    /// Wrong input.
+    pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..Self::new(Exit::Usage, message.into()) }
+    }
+
+    /// Something that the run needs cannot be had.
+    pub fn incomplete(message: String) -> Self {
+        Self::new(Exit::Incomplete, message)
+    }
+
+    fn new(exit: Exit, message: String) -> Self {
+        Self { exit, message, help: None, report: Report::default(), regrading: None }
+    }
+}
+
+/// A run that is ready to begin.
+#[derive(Debug)]
+pub struct Session {
+    run_id: String,
+    spec: RunSpec,
+    plan: Plan,
+    /// Where the results are asked for.
+    out: PathBuf,
+    outputs: Outputs,
+    /// What earlier records came to, where a run is resumed.
+    totals: Totals,
+    store: Option<RunStore>,
+    services: CallServices,
+    processes: Arc<Processes>,
+    /// Does the work; `None` for this process.
+    executor: Option<Arc<dyn Executor>>,
+}
+
+/// A session, and all that is worth telling before it runs.
+#[derive(Debug)]
+pub struct Opened {
+    pub session: Session,
+    /// What was noticed in the files, but did not stop the run.
+    pub report: Report,
+    /// What else is worth a warning.
+    pub warnings: Vec<String>,
+    pub selected: Selected,
+    /// What was found of the run that is resumed.
+    pub resumed: Option<Resumed>,
+    /// What was found of the answers that are graded again.
+    pub regrading: Option<Box<Regrading>>,
+    /// The `.env` files that were read, in the order of the suites.
+    pub env_files: Vec<Vec<PathBuf>>,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Summary {
+    pub run_id: String,
+    pub outcome: Outcome,
+    pub took: Duration,
+    pub conclusion: Conclusion,
+    /// The cassette that was written, with the number of its calls.
+    pub cassette: Option<(PathBuf, usize)>,
+    /// Where the records are: in the run folder, or where they were asked for.
+    pub results: PathBuf,
+    /// Where the results were asked for.
+    pub out: PathBuf,
+    /// Whether there is a run folder.
+    pub is_kept: bool,
+}
+
+impl Session {
+    /// Loads the files, checks everything that can be wrong, and makes the run folder.
+    pub async fn open(order: Order, environment: &Environment) -> Result<Opened, Refused> {
+        let Order { mut spec, command, resume } = order;
+        let mut warnings = selection::check(&spec)?;
+        let resume = match resume {
+            Some(order) => Some(resume::open(order, &mut spec, environment, &mut warnings)?),
+            None => None,
+        };
+        let run_id = resume.as_ref().map_or_else(store::new_run_id, |run| run.folder.id.clone());
+        let processes = Processes::new(run_id.clone());
+        if resume.is_some() {
+            // What the killed process has started may still be at work.
+            processes.end_run();
+        }
+        let services = services::open(&spec, environment)?;
+        let recorded = recorded::open(&mut spec, environment, &mut warnings)?;
+        let loaded = load::load(&spec, environment, (&processes, &services)).await?;
+        let load::Loaded { mut plan, report, selected, env_files } = loaded;
+        let out = out(&spec, environment);
+        selection::check_loaded(selected, &spec, &out)?;
+        services::check_cassette(&services, &plan)?;
+        let regrading = match recorded {
+            Some(recorded) => Some(recorded.claim(&mut plan, &spec, &out)?),
+            None => None,
+        };
+        budget::check(&plan)?;
+        let writer = writer(spec.output_format);
+        let begun = store::Begin { run_id: &run_id, command, spec: &spec, out: &out, writer };
+        let graded = regrading.as_ref().map(|regrading| regrading.name.as_str());
+        let store::Opened { outputs, totals, resumed, store } = match resume {
+            Some(earlier) => store::resume(earlier, &mut plan, &begun, environment, &mut warnings)?,
+            None => store::begin(begun, &plan, graded, environment, &mut warnings)?,
+        };
+        budget::count(&services.spending, resumed.as_ref(), &outputs, &mut warnings);
+        let session = Self {
+            run_id,
+            spec,
+            plan,
+            out,
+            outputs,
+            totals,
+            store,
+            services,
+            processes,
+            executor: None,
+        };
+        Ok(Opened { session, report, warnings, selected, resumed, regrading, env_files })
+    }
+
+    /// Has the work done elsewhere.
+    #[must_use]
+    pub fn with_executor(self, executor: Arc<dyn Executor>) -> Self {
+        Self { executor: Some(executor), ..self }
+    }
+
+    /// Runs all cases to the end.
+    pub async fn run(self, observer: Box<dyn Reporter>) -> Summary {
+        // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
+        let _ = process::become_subreaper();
+        let Self { run_id, spec, plan, out, outputs, totals, store, services, processes, executor } =
+            self;
+        let gates = spec.gates;
+        let began = Instant::now();
+        let outcome = crate::run::run(Run {
+            settings: settings(&spec),
+            workers: spec.workers.and_then(std::num::NonZeroUsize::new),
+            limit: Limit::new(gates.max_errors, gates.fail_fast, Arc::clone(&services.spending)),
+            outputs,
+            reporter: observer,
+            totals,
+            total: plan.total,
+            pools: plan.pools,
+            processes,
+            executor,
+        })
+        .await;
+        let took = began.elapsed();
+        let is_kept = store.is_some();
+        let can_resume = is_kept && spec.answers == AnswerOrigin::Targets;
+        let mut conclusion = conclusion::of(&outcome, &gates, can_resume.then_some(&*run_id));
+        let is_complete = matches!(outcome.ended, Ended::Complete);
+        let cassette = services::close(&services, is_complete, &mut conclusion);
+        let results = store.as_ref().map_or_else(|| out.clone(), RunStore::results);
+        if let Some(store) = store {
+            store.close(&outcome, &mut conclusion);
+        }
+        Summary { run_id, outcome, took, conclusion, cassette, results, out, is_kept }
+    }
+
+    pub fn run_id(&self) -> &str {
+        &self.run_id
+    }
+
+    pub fn spec(&self) -> &RunSpec {
+        &self.spec
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// What the records that are there already came to.
+    pub fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    /// Where the results are asked for.
+    pub fn out(&self) -> &Path {
+        &self.out
+    }
+
+    /// Whether there is a run folder.
+    pub fn is_kept(&self) -> bool {
+        self.store.is_some()
+    }
+}
+
+fn settings(spec: &RunSpec) -> RunSettings {
+    RunSettings {
+        // 0, or less, means no limit.
+        agent_timeout: Duration::try_from_secs_f64(spec.agent_timeout)
+            .ok()
+            .filter(|limit| !limit.is_zero()),
+        max_retries: spec.max_retries,
+        verbose: spec.verbose,
+    }
+}
+
+fn writer(format: OutputFormat) -> &'static WriterKind {
+    let name = match format {
+        OutputFormat::Jsonl => "jsonl",
+        OutputFormat::Yaml => "yaml",
+    };
+    WriterKind::find(name).unwrap_or(&crate::writers::WRITERS[0])
+}
+
+/// Where the results go: as the spec says, else into a new file of the project.
+fn out(spec: &RunSpec, environment: &Environment) -> PathBuf {
+    if let Some(out) = &spec.out {
+        return environment.working_dir.join(out);
+    }
+    let command = if spec.answers == AnswerOrigin::Targets { "eval" } else { "grade" };
+    let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
+    let extension = writer(spec.output_format).extension;
+    environment.project_root.join(format!(".agentv/results/{command}_{stamp}.{extension}"))
+}
