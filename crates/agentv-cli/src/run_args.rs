@@ -67,7 +67,6 @@ pub(crate) struct KeepArgs {
 
 /// What a run must reach, what it may spend, and what it puts up with.
 #[derive(Debug, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct TermsArgs {
     /// Exit 1 if the mean score of any target is below this; errors and ungraded cases count as 0
     #[arg(long, value_name = "SCORE")]

@@ -313,7 +313,7 @@ mod tests {
             .filter_map(|grade| Some(grade.error.as_ref()?.message.as_str()))
             .collect();
         assert_eq!(messages, ["no", "broken"]);
-        assert_eq!(record.evaluators[0].weight, 1.0);
+        assert!((record.evaluators[0].weight - 1.0).abs() < 1e-12);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// All that decides what a run does. Paths are absolute. There is no secret in it.
+/// All that decides what a run does. Relative paths count from the directory that the run was started in. There is no
+/// secret in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", default)]
 pub struct RunSpec {

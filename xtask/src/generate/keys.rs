@@ -76,7 +76,8 @@ pub(super) struct EvaluatorKeys {
     /// Whether the case fails when this evaluator is not met, whatever the mean. `true`: it must reach `pass_score`. A
     /// number from 0 to 1: it must reach that score.
     required: Option<RequiredKey>,
-    /// What it does to the score of the case when the grading itself fails: `zero` if absent, or what `execution` says.
+    /// What a failed grading does to its case; if absent, what `execution` says. If that says nothing either, it counts as 0
+    /// in the score and the case is ungraded.
     on_judge_error: Option<OnJudgeError>,
 }
 

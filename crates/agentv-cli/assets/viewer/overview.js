@@ -209,17 +209,20 @@ function targetsCard(summary) {
   const targets = Object.entries(summary.targets);
   const hasCost = targets.some(([, target]) => target.cost_usd !== undefined);
   const hasUngraded = summary.ungraded > 0;
+  // With every column there is no room for it.
+  const hasMeter = !(hasCost && hasUngraded);
   const rows = targets.map(([name, target]) => [
     choice("target", name, models.get(name)),
     el("td", { class: "right" }, `${target.passed}/${target.recorded}`),
-    el("td", { class: "wide" }, meter(target.pass_rate ?? 0, "pass")),
+    hasMeter && el("td", { class: "wide" }, meter(target.pass_rate ?? 0, "pass")),
     el("td", { class: "right" }, target.mean_score === undefined ? "–" : score(target.mean_score)),
     hasUngraded && alarm(target.ungraded, "ungraded"),
     alarm(target.errors, "error"),
     hasCost && el("td", { class: "right" }, target.cost_usd === undefined ? "–" : money(target.cost_usd)),
     el("td", { class: "right" }, target.duration_ms === undefined ? "–" : millis(target.duration_ms / target.timed)),
   ]);
-  const heads = ["Target", "Passed", "", "Mean", hasUngraded && "Ungraded", "Errors", hasCost && "Cost", "Avg. time"];
+  const meterHead = hasMeter && "";
+  const heads = ["Target", "Passed", meterHead, "Mean", hasUngraded && "Ungraded", "Errors", hasCost && "Cost", "Avg. time"];
   return card("Targets", heads, rows);
 }
 

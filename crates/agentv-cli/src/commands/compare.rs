@@ -5,7 +5,9 @@ use crate::settings::Environment;
 use crate::terminal::{self, Paint, Screen, markdown_comparisons, show_comparisons};
 use agentv_core::compare::{Errors, Rules, Run, compare};
 use agentv_core::stats::Resampling;
-use agentv_runtime::results_io::{ResultsError, ScoredRun, find_results, read_scored};
+use agentv_runtime::results_io::{
+    ResultsError, ScoredRun, find_results, match_by_suite, read_scored,
+};
 use agentv_wire::comparison::{Comparison, ComparisonVerdict, Comparisons};
 use agentv_wire::{Exit, number};
 use std::error::Error as _;
@@ -21,6 +23,16 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
         match read(path, environment) {
             Ok(run) => runs.push((path.display().to_string(), run)),
             Err(error) => return fail(&error),
+        }
+    }
+    if !match_by_suite(runs.iter_mut().map(|(_, run)| run)) {
+        let old = runs.iter().filter(|(_, run)| !run.has_suites());
+        let old: Vec<String> = old.map(|(name, _)| format!("`{name}`")).collect();
+        if old.len() < runs.len() {
+            terminal::warn(&format!(
+                "{} does not name the suite of each record; cases are matched by `dataset`",
+                old.join(", ")
+            ));
         }
     }
     let Some(((baseline, first), candidates)) = runs.split_first() else { return Exit::Usage };

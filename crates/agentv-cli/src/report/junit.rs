@@ -77,7 +77,7 @@ impl Format for Junit {
 
 impl Junit {
     fn suite(&mut self, record: &RecordSummary) -> (&mut TestSuite, &mut Duration) {
-        let name = [record.dataset.as_str(), record.target.as_str()];
+        let name = [suite_name(record), record.target.as_str()];
         let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
         let known = self.suites.iter().position(|(_, suite, _)| suite.name.as_str() == name);
         let at = known.unwrap_or_else(|| {
@@ -125,10 +125,15 @@ fn grades(record: &RecordSummary) -> String {
     [score].into_iter().chain(grades).collect::<Vec<_>>().join("\n")
 }
 
+/// The suite by its path; records of 2.x have only the name of their dataset.
+fn suite_name(record: &RecordSummary) -> &str {
+    record.suite.as_ref().map_or(&*record.dataset, |suite| suite.as_str())
+}
+
 /// CI systems take dots for packages, so names have none of their own.
 fn class_name(record: &RecordSummary) -> String {
     let plain = |name: &str| name.replace('.', "_");
-    let parts = [plain(&record.dataset), plain(&record.target)];
+    let parts = [plain(suite_name(record)), plain(&record.target)];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
 }
 

@@ -58,6 +58,7 @@ impl RunOrder {
         if let Some(path) = run.as_mut().filter(|run| run.contains(['.', '/', '*'])) {
             args.paths.insert(0, std::mem::take(path));
         }
+        check_reports(&args.report, environment)?;
         let showing = Showing::of(args.format, args.quiet, environment);
         let retry_errors = args.retry_errors;
         let resumed = |info: RunInfo| ResumeOrder { run: info.run, retry_errors };
@@ -83,7 +84,7 @@ impl RunOrder {
                 (spec(args, earlier, environment), None, Some(resumed(info)))
             }
         };
-        let reports = reports(&spec, environment)?;
+        let reports = check_reports(&spec.reports, environment)?;
         let order = Order { spec, command: command(words), resume };
         Ok(Self { order, found, showing, reports })
     }
@@ -117,14 +118,14 @@ impl RunOrder {
         }
         spec.answers = agentv_wire::AnswerOrigin::Recorded(answers);
         spec.targets = targets(&args.target);
-        spec.targets_file = args.targets.map(|path| environment.working_dir.join(path));
+        spec.targets_file = args.targets;
         spec.workers = args.workers.map(usize::from);
         spec.verbose = args.verbose;
         set(&mut spec.agent_timeout, args.agent_timeout);
         set_results(args.results, &mut spec, environment);
         set_services(args.keep, &mut spec);
         set_terms(&args.terms, &mut spec);
-        let reports = reports(&spec, environment)?;
+        let reports = check_reports(&spec.reports, environment)?;
         let order = Order { spec, command: command(words), resume: None };
         Ok(Self { order, found: None, showing, reports })
     }
@@ -171,8 +172,7 @@ fn suites(
 
 /// A spec with what the flags say; what they do not say stays as it is.
 fn spec(args: EvalArgs, mut spec: RunSpec, environment: &Environment) -> RunSpec {
-    let at = |path: PathBuf| environment.working_dir.join(path);
-    set_some(&mut spec.targets_file, args.targets.map(at));
+    set_some(&mut spec.targets_file, args.targets);
     if !args.target.is_empty() {
         spec.targets = targets(&args.target);
     }
@@ -286,9 +286,9 @@ fn absolute(report: &str, working_dir: &Path) -> String {
     }
 }
 
-/// A report that cannot be written is known before anything is paid for, as far as that is possible.
-fn reports(spec: &RunSpec, environment: &Environment) -> Result<Vec<Wanted>, Refused> {
-    let wanted = spec.reports.iter().map(|text| Wanted::parse(text, &environment.working_dir));
+/// Reports that the flags name, as they are written there.
+fn check_reports(texts: &[String], environment: &Environment) -> Result<Vec<Wanted>, Refused> {
+    let wanted = texts.iter().map(|text| Wanted::parse(text, &environment.working_dir));
     let wanted = wanted.collect::<Result<Vec<_>, _>>();
     wanted.map_err(|(message, help)| Refused::usage(message, help))
 }

@@ -244,7 +244,7 @@ impl Page<'_> {
     /// Of graded cases.
     fn scores(&mut self, totals: &Totals) {
         let scores = totals.scores.graded();
-        let Some(found) = Statistics::of(scores) else { return };
+        let Some(found) = Statistics::of(scores.to_vec()) else { return };
         let mut numbers = vec![
             format!("mean {}", format::score(found.mean)),
             format!("median {}", format::score(found.median)),

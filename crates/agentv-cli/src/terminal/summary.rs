@@ -25,9 +25,10 @@ pub(crate) fn summary(totals: &Totals, numbers: &RunTotals, screen: &mut Screen)
         screen.line(format!("Passed: {}", count - with_error));
     }
     let scores = totals.scores.all();
-    statistics(&scores, screen);
+    let distribution = Statistics::distribution(&scores);
+    statistics(scores, screen);
     screen.line("Score distribution:");
-    for (range, count) in Statistics::distribution(&scores) {
+    for (range, count) in distribution {
         screen.line(format!("  {range}: {count}"));
     }
     extremes("Top performing eval cases:", &totals.highlights.top, screen);
@@ -42,17 +43,16 @@ pub(crate) fn summary(totals: &Totals, numbers: &RunTotals, screen: &mut Screen)
 /// What is shown even with `--quiet`.
 pub(crate) fn last_lines(numbers: &RunTotals, screen: &mut Screen) {
     let all = &numbers.all;
-    let mut status = format!("Status: {} pass, {} fail", all.passed, all.failed);
+    let mut status = vec![format!("{} pass", all.passed), format!("{} fail", all.failed)];
     if all.ungraded > 0 {
-        status += &format!(", {} ungraded", all.ungraded);
+        status.push(format!("{} ungraded", all.ungraded));
     }
     if all.errors > 0 {
-        status += &format!(", {}", count(all.errors, "error", "errors"));
+        status.push(count(all.errors, "error", "errors"));
     }
-    if let Some(not_run) = numbers.not_run.filter(|not_run| *not_run > 0) {
-        status += &format!(", {not_run} not run");
-    }
-    screen.line(status);
+    let not_run = numbers.not_run.filter(|not_run| *not_run > 0);
+    status.extend(not_run.map(|not_run| format!("{not_run} not run")));
+    screen.line(format!("Status: {}", status.join(", ")));
     if all.recorded > 0 {
         screen.line(format!("Pass rate: {}", pass_rate_interval(all)));
     }
@@ -91,7 +91,7 @@ fn errors(highlights: &Highlights, screen: &mut Screen) {
     }
 }
 
-fn statistics(scores: &[f64], screen: &mut Screen) {
+fn statistics(scores: Vec<f64>, screen: &mut Screen) {
     let Some(found) = Statistics::of(scores) else { return };
     screen.line(format!("Mean score: {}", score(found.mean)));
     screen.line(format!("Median score: {}", score(found.median)));

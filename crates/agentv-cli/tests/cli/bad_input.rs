@@ -265,7 +265,7 @@ fn arguments_that_make_no_sense_are_refused_with_help() {
     check(&["eval", "suite.yaml", "--workers", "many"], &["--workers"]);
     check(
         &["eval", "suite.yaml", "--threshold", "80"],
-        &["`--threshold 80` is no score", "0 to 1"],
+        &["`--threshold` must be between 0 and 1, got 80"],
     );
     check(&["eval", "suite.yaml", "--case-threshold", "NaN"], &["--case-threshold"]);
     check(&["eval", "suite.yaml", "--output-format", "xml"], &["jsonl", "yaml"]);

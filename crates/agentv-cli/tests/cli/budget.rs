@@ -161,7 +161,7 @@ fn what_nobody_can_price_is_refused_before_anything_is_called() {
             ran.success();
             return;
         };
-        ran.code(2).stderr_has(text).stderr_has("nobody can know");
+        ran.code(2).stderr_has(text).stderr_has("is not known, so");
         assert_eq!(api.asked().len(), before, "{text}");
         assert!(!cx.path("out.jsonl").exists() && !cx.path(".agentv/runs").exists(), "{text}");
     };
@@ -177,15 +177,15 @@ fn what_nobody_can_price_is_refused_before_anything_is_called() {
         check(&[&mock, &judge], &judged, "--max-cost=1", Some("`judge` (openai)"));
     }
     let codex = "  - {name: default, provider: codex}\n".to_owned();
-    let told = "`codex` tells only its tokens: use `--max-tokens`";
+    let told = "`codex` reports only its tokens: use `--max-tokens`";
     check(&[&codex], &plain, "--max-cost=1", Some(told));
     let vscode = "  - {name: default, provider: vscode}\n".to_owned();
-    check(&[&vscode], &plain, "--max-tokens=1", Some("tells neither cost nor tokens"));
+    check(&[&vscode], &plain, "--max-tokens=1", Some("reports neither cost nor tokens"));
     // A judge that nobody asks needs no price, and tokens need none either.
     check(&[&mock, &judge], &plain, "--max-cost=1", None);
     check(&[&unpriced], &plain, "--max-tokens=1000", None);
     let cx = five(&api);
-    eval(&cx, &["--max-cost", "0"]).code(2).stderr_has("`--max-cost 0` is no budget");
+    eval(&cx, &["--max-cost", "0"]).code(2).stderr_has("`--max-cost` must be above 0, got 0");
 }
 
 #[test]

@@ -172,6 +172,7 @@ fn keys_of_a_record_have_a_fixed_order() {
         "timestamp",
         "eval_id",
         "dataset",
+        "suite",
         "conversation_id",
         "score",
         "status",

@@ -382,9 +382,9 @@ fn what_is_no_run_is_refused() {
     grade(&cx, &["latest"]).code(2).stderr_has("there is no run to grade");
     grade(&cx, &["nothing"]).code(2).stderr_has("there is no such file, folder or run");
     cx.write("bad.jsonl", "{}\n");
-    grade(&cx, &["bad.jsonl", "x.yaml"]).code(2).stderr_has("bad.jsonl:1: this is no result");
-    cx.write("empty.jsonl", "");
     cx.write("suite.yaml", &cases(&["a"]));
+    grade(&cx, &["bad.jsonl", "suite.yaml"]).code(2).stderr_has("bad.jsonl:1: this is no result");
+    cx.write("empty.jsonl", "");
     grade(&cx, &["empty.jsonl", "suite.yaml"]).code(2).stderr_has("`empty.jsonl` has no answers");
     assert!(!cx.path("graded.jsonl").exists() && folders(&cx).is_empty());
     let cx = answered();

@@ -92,7 +92,7 @@ fn a_killed_run_goes_on_where_it_was() {
 fn an_interrupted_run_says_how_to_go_on() {
     let (cx, ran) = stopped("INT");
     let run = folder(&cx).file_name().unwrap().to_str().unwrap().to_owned();
-    ran.code(130).stderr_has(&format!("take it up again with `agentv eval --resume {run}`"));
+    ran.code(130).stderr_has(&format!("resume it with `agentv eval --resume {run}`"));
     assert_eq!(info(&folder(&cx))["ending"], "interrupted");
     cx.agentv(["runs", "list"]).run().success().stdout_has("interrupted  1/3");
     resume(&cx, &[]).success();

@@ -54,7 +54,7 @@ fn a_run_leaves_a_folder_with_what_is_known_of_it() {
     assert_eq!(info["files"][1]["kind"], "targets");
     assert_eq!(info["files"][0]["sha256"].as_str().unwrap().len(), 64);
     assert_eq!(info["targets"][0]["provider"], "mock");
-    assert_eq!(info["choice"]["eval_id"], "*");
+    assert_eq!(info["spec"]["cases"]["eval_id"], "*");
     assert_eq!((&info["ending"], &info["exit_code"]), (&"complete".into(), &0.into()));
     assert_eq!(info["totals"]["recorded"], 2);
     assert!(folder.join("logs").is_dir());
@@ -218,7 +218,7 @@ fn targets_of_all_kinds_are_told_without_their_keys() {
     cx.write("suite.yaml", &cases(&["a"]));
     eval(&cx, &["--target", "one", "--target", "two"]).success();
     let info = info(&folder(&cx));
-    assert_eq!(info["choice"]["targets"], serde_json::json!(["one", "two"]));
+    assert_eq!(info["spec"]["targets"], serde_json::json!(["one", "two"]));
     assert_eq!(info["totals"]["targets"]["two"]["passed"], 0);
     assert_eq!(info["totals"]["mean_score"], 0.5);
     let mode = fs::metadata(folder(&cx).join("run.json")).unwrap().permissions().mode();

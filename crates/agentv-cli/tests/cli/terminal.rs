@@ -111,7 +111,7 @@ fn ctrl_c_leaves_a_clean_screen() {
     let shown = terminal.finish();
     tidy(shown.code(130).has("✓ 1 passed  1 not run  in "));
     shown.has("error: interrupted: cases under way have no record");
-    shown.has("help: take it up again with `agentv eval --resume ").lacks("^C");
+    shown.has("help: resume it with `agentv eval --resume ").lacks("^C");
 }
 
 #[test]

@@ -445,7 +445,7 @@ fn the_demo_has_one_ungraded_case_in_every_view() {
 #[test]
 fn a_case_without_a_grade_makes_the_run_incomplete() {
     let cx = repository(&suite());
-    let told = "1 case is in error, 2 ungraded, of 7";
+    let told = "1 error and 2 ungraded of 7";
     eval(&cx, &[]).code(3).stderr_lacks(told);
     eval(&cx, &["--allow-errors=2"]).code(3).stderr_has(told);
     for allowed in ["--allow-errors", "--allow-errors=3", "--allow-errors=43%"] {

@@ -113,7 +113,7 @@ fn a_record_has_its_keys_in_this_order() {
         |object: &Value| object.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(
         keys(&record),
-        "timestamp eval_id dataset conversation_id score status outcome hits misses candidate_answer target reasoning \
+        "timestamp eval_id dataset suite conversation_id score status outcome hits misses candidate_answer target reasoning \
          lm_provider_request evaluator_results trace_summary execution_metrics"
     );
     assert_eq!(

@@ -131,7 +131,7 @@ impl Totals {
         match self.targets.get_mut(&record.target) {
             Some(target) => target.add(record, outcome, &usage),
             None => {
-                self.targets.entry(record.target.clone()).or_default().add(record, outcome, &usage)
+                self.targets.entry(record.target.clone()).or_default().add(record, outcome, &usage);
             }
         }
         self.scores.add(record.score, outcome);

@@ -57,11 +57,11 @@ impl Scores {
 }
 
 impl Statistics {
-    /// `None` without scores.
-    pub fn of(scores: &[f64]) -> Option<Self> {
+    /// `None` without scores. Takes them, since a million of them need not be there twice.
+    pub fn of(scores: Vec<f64>) -> Option<Self> {
         let count = scores.len();
         let mean = scores.iter().sum::<f64>() / float(count);
-        let mut sorted = scores.to_vec();
+        let mut sorted = scores;
         sorted.sort_by(f64::total_cmp);
         let median = if count.is_multiple_of(2) {
             f64::midpoint(*sorted.get((count / 2).checked_sub(1)?)?, sorted[count / 2])
@@ -69,7 +69,7 @@ impl Statistics {
             sorted[count / 2]
         };
         let deviation = (count > 1).then(|| {
-            let squares = scores.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+            let squares = sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
             (squares / float(count - 1)).sqrt()
         });
         let (min, max) = (*sorted.first()?, *sorted.last()?);

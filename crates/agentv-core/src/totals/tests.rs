@@ -49,7 +49,7 @@ fn what_has_no_grade_is_counted_and_not_averaged() {
     assert_eq!((all.passed, all.failed, all.ungraded, all.errors), (1, 1, 1, 1));
     assert_eq!((all.recorded, all.graded, wire.not_run), (4, 2, Some(2)));
     assert_eq!((all.mean_score, all.pass_rate), (Some(0.75), Some(0.25)));
-    assert_eq!(found.all.gate_mean(), 1.5 / 4.0);
+    assert_eq!(Some(found.all.gate_mean()), Some(1.5 / 4.0));
     assert_eq!(found.scores.lowest(), Some(0.0));
     assert_eq!(wire.histogram, [0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
     assert_eq!(wire.evaluators["judge"].mean_score, None);
@@ -77,7 +77,7 @@ fn judges_in_a_composite_are_paid_for_and_their_errors_are_their_own() {
     ]);
     let wire = found.wire(None);
     assert_eq!((wire.all.cost_usd, wire.all.grading_cost_usd), (Some(4.0), Some(4.0)));
-    assert_eq!(wire.all.token_usage.unwrap().input, 80.0);
+    assert_eq!(wire.all.token_usage.map(|used| used.input), Some(80.0));
     assert_eq!(wire.grading_errors, 2 + 1 + 1);
     let both = &wire.evaluators["both"];
     assert_eq!((both.graded, both.errors, both.cost_usd), (1, 3, Some(4.0)));

@@ -97,12 +97,15 @@ impl Merging {
         // Records of one case in one file are its trials, where they do not say which.
         let mut trials: HashMap<[u8; 16], u64> = HashMap::new();
         while let Some(record) = reader.read::<RecordSummary<Skipped>>()? {
-            let case = hash([&record.eval_id, &record.dataset, &record.target]);
-            let trial = record.trial.map(u64::from).unwrap_or_else(|| {
+            // Records of 2.x do not say their suite.
+            let suite = record.suite.as_ref().map_or(&*record.dataset, |suite| suite.as_str());
+            let case = hash([&record.eval_id, suite, &record.target]);
+            let mut next_trial = || {
                 let next = trials.entry(case).or_default();
                 *next += 1;
                 *next - 1
-            });
+            };
+            let trial = record.trial.map_or_else(&mut next_trial, u64::from);
             let place = (index, reader.line());
             let seen = Seen { content: content_of(reader.json())?, place };
             match self.seen.entry(hash([case, extend(trial)])) {

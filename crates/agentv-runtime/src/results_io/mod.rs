@@ -13,4 +13,4 @@ pub use find::find_results;
 pub use merge::{Conflict, MergeError, Merged, merge};
 pub use reader::{Reader, ResultsError};
 pub use recorded::{Recall, Recorded, RecordedAnswer};
-pub use scored::{ScoredRun, read_scored};
+pub use scored::{ScoredRun, match_by_suite, read_scored};

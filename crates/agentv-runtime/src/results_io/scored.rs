@@ -12,19 +12,48 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct ScoredRun {
     pub records: Vec<Scored>,
+    /// The suite of each record; `None` if one does not say it, as in results of 2.x.
+    suites: Option<Vec<Arc<str>>>,
     /// The line of a last record that was cut off.
     pub torn: Option<usize>,
+}
+
+impl ScoredRun {
+    /// Whether every record says of which suite it is.
+    pub fn has_suites(&self) -> bool {
+        self.suites.is_some()
+    }
 }
 
 /// Reads a file whole, but keeps only names and numbers of each record.
 pub fn read_scored(path: &Path, name: &str) -> Result<ScoredRun, ResultsError> {
     let mut reader = Reader::open(path, name)?;
     let mut names = Names::default();
-    let mut records = Vec::new();
+    let (mut records, mut suites) = (Vec::new(), Some(Vec::new()));
     while let Some(record) = reader.read::<RecordSummary<Skipped>>()? {
+        let suite = record.suite.as_ref().map(|suite| names.shared(suite.as_str()));
+        suites = suites.zip(suite).map(|(mut suites, suite)| {
+            suites.push(suite);
+            suites
+        });
         records.push(scored(&record, &mut names));
     }
-    Ok(ScoredRun { records, torn: reader.torn() })
+    Ok(ScoredRun { records, suites, torn: reader.torn() })
+}
+
+/// Tells the cases of several runs apart by their suites, where every record says its suite. Else they stay known by their
+/// datasets, and the answer is `false`.
+pub fn match_by_suite<'r>(runs: impl Iterator<Item = &'r mut ScoredRun>) -> bool {
+    let mut runs: Vec<&mut ScoredRun> = runs.collect();
+    if runs.iter().any(|run| run.suites.is_none()) {
+        return false;
+    }
+    for run in &mut runs {
+        for (record, suite) in run.records.iter_mut().zip(run.suites.iter().flatten()) {
+            record.dataset = Arc::clone(suite);
+        }
+    }
+    true
 }
 
 fn scored(record: &RecordSummary<Skipped>, names: &mut Names) -> Scored {

@@ -40,7 +40,7 @@ pub(super) fn of(outcome: &Outcome, gates: &RunGates, run: Option<&str>) -> Conc
     match &outcome.ended {
         Ended::Complete => {}
         Ended::Interrupted => {
-            let message = "interrupted: cases that were running have no record";
+            let message = "interrupted: cases under way have no record";
             conclusion.add(Exit::Interrupted, message, again);
             return conclusion;
         }
@@ -79,11 +79,16 @@ pub(super) fn of(outcome: &Outcome, gates: &RunGates, run: Option<&str>) -> Conc
 fn check_gates(totals: &Totals, gates: &RunGates, conclusion: &mut Conclusion) {
     let counts = totals.all.counts;
     if !allows(gates.allow_errors, counts) {
-        let Counts { errors, ungraded, .. } = counts;
-        let errors = if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
-        let message = format!("{errors} and {ungraded} ungraded of {}", counts.recorded());
-        let help = "`--allow-errors=N` or `=N%` allows up to that many".to_owned();
-        conclusion.add(Exit::Incomplete, message, Some(help));
+        conclusion.exit = conclusion.exit.max(Exit::Incomplete);
+        // Without a limit, the counts of the summary say it all.
+        if gates.allow_errors.is_some() {
+            let Counts { errors, ungraded, .. } = counts;
+            let errors =
+                if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+            let message = format!("{errors} and {ungraded} ungraded of {}", counts.recorded());
+            let help = "`--allow-errors=N` or `=N%` allows up to that many".to_owned();
+            conclusion.add(Exit::Incomplete, message, Some(help));
+        }
         return;
     }
     if gates.fail_fast && counts.passed < counts.recorded() {

@@ -174,6 +174,14 @@ impl Session {
             Some(order) => Some(resume::open(order, &mut spec, environment, &mut warnings)?),
             None => None,
         };
+        // A run is continued where it was started: relative paths in its files count from there.
+        let environment = &match &resume {
+            Some(run) => Environment {
+                working_dir: PathBuf::from(&run.info.working_dir),
+                ..environment.clone()
+            },
+            None => environment.clone(),
+        };
         let run_id = resume.as_ref().map_or_else(store::new_run_id, |run| run.folder.id.clone());
         let processes = Processes::new(run_id.clone());
         if resume.is_some() {
