@@ -95,6 +95,24 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("results_io", Whole),
         ],
     ),
+    (
+        "session",
+        &[
+            ("config", Whole),
+            ("run", Whole),
+            ("cassette", Whole),
+                        ("process", Whole),
+            ("workspace", Whole),
+            ("cache", Whole),
+            ("providers", Whole),
+            ("evaluators", Whole),
+            ("targets", Whole),
+            ("load", Whole),
+            ("writers", Whole),
+            ("run_dir", Whole),
+            ("results_io", Whole),
+        ],
+    ),
 ];
 
 /// Modules with plug-ins in them, which do not know each other.
