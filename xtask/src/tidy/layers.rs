@@ -101,7 +101,7 @@ const MODULES: &[(&str, &[(&str, Sight)])] = &[
             ("config", Whole),
             ("run", Whole),
             ("cassette", Whole),
-                        ("process", Whole),
+            ("process", Whole),
             ("workspace", Whole),
             ("cache", Whole),
             ("providers", Whole),

@@ -8,6 +8,7 @@ use agentv_core::{Answered, Log, ProviderError, Request, prompt};
 use agentv_wire::ResultRecord;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub trait Executor: fmt::Debug + Send + Sync {
 }
 
 /// What came of a piece of work.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Executed {
     Recorded(Box<ResultRecord>),
     /// The run was stopped before there was a record.

@@ -65,7 +65,7 @@ pub(super) async fn load(
     Ok(Loaded { plan, report, selected, env_files })
 }
 
-fn choice(spec: &RunSpec) -> PlanChoice {
+pub(super) fn choice(spec: &RunSpec) -> PlanChoice {
     PlanChoice {
         targets: spec.targets.clone(),
         workers: spec.workers.and_then(NonZeroUsize::new),
@@ -124,7 +124,7 @@ async fn select(
 }
 
 /// The targets that hold for a suite.
-fn targets(
+pub(super) fn targets(
     suite: &LoadedSuite,
     loader: &Loader,
     spec: &RunSpec,

@@ -8,6 +8,7 @@
 
 mod budget;
 mod conclusion;
+mod jobs;
 mod load;
 mod recorded;
 mod resume;
@@ -16,6 +17,7 @@ mod services;
 mod store;
 
 pub use conclusion::{Conclusion, Problem};
+pub use jobs::{JobError, JobReader, JobWriter};
 pub use recorded::Regrading;
 pub use resume::{ResumeOrder, asked_targets, last_run, resumable};
 pub use selection::Selected;

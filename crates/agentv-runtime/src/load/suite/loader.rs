@@ -17,6 +17,7 @@ use crate::load::syntax::{json, read_text, yaml};
 use crate::load::targets::dotenv;
 use crate::load::{Loader, Report};
 use agentv_core::{EvalCase, Suite, TargetName};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,6 +48,27 @@ impl Loader {
     /// Loads an eval file. There is no suite when the file as a whole cannot be used; there may be one, and errors, when
     /// only some of its cases cannot.
     pub fn suite(&self, path: &Path) -> (Option<LoadedSuite>, Report) {
+        self.load(path, |loader, notes| match Format::of(path) {
+            Some(Format::Jsonl | Format::Csv) => loader.dataset(notes),
+            Some(Format::Json) => loader.json(notes),
+            Some(Format::Yaml) | None => loader.yaml(notes),
+        })
+    }
+
+    /// Loads a suite that came as JSON, as if it were the eval file at `path`, which need not be there.
+    pub fn suite_of_document(
+        &self,
+        path: &Path,
+        document: &Value,
+    ) -> (Option<LoadedSuite>, Report) {
+        self.load(path, |loader, notes| loader.json_text(&document.to_string(), notes))
+    }
+
+    fn load(
+        &self,
+        path: &Path,
+        read: impl FnOnce(&SuiteLoader<'_>, &mut Notes) -> Option<Parsed>,
+    ) -> (Option<LoadedSuite>, Report) {
         let mut report = Report::default();
         let mut notes = Notes::new(path);
         let dir = path.parent().unwrap_or(Path::new("/"));
@@ -57,11 +79,7 @@ impl Loader {
             Files::new(FileSearch::new(dir, &self.repo_root, &self.working_dir), guidelines);
 
         let loader = SuiteLoader { loader: self, path, files: Arc::new(files), env: env.clone() };
-        let loaded = match Format::of(path) {
-            Some(Format::Jsonl | Format::Csv) => loader.dataset(&mut notes),
-            Some(Format::Json) => loader.json(&mut notes),
-            Some(Format::Yaml) | None => loader.yaml(&mut notes),
-        };
+        let loaded = read(&loader, &mut notes);
         report.notes.extend(guideline_notes);
         report.add(notes);
         let loaded = loaded.map(|Parsed { suite, target, cases, is_of_2 }| LoadedSuite {
@@ -184,7 +202,10 @@ impl SuiteLoader<'_> {
     /// A list of cases, or a suite with the keys of one in YAML.
     fn json(&self, notes: &mut Notes) -> Option<Parsed> {
         let text = read_text(self.path, notes)?;
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        self.json_text(text.strip_prefix('\u{feff}').unwrap_or(&text), notes)
+    }
+
+    fn json_text(&self, text: &str, notes: &mut Notes) -> Option<Parsed> {
         let node = match json::parse(text) {
             Ok(node) => node,
             Err(error) => {

@@ -9,8 +9,15 @@ use async_trait::async_trait;
 #[async_trait]
 impl AnswerSource for KeptAnswer {
     async fn answer(self: Box<Self>, request: &mut Request, _cx: &CaseContext<'_>) -> Answer {
-        let Self { response, wall, attempt } = *self;
-        request.attempt = attempt;
-        Answered { is_kept: true, ..Answered::whole(Ok(response), wall, attempt) }.into()
+        request.attempt = self.attempt;
+        answered(*self).into()
     }
+
+    fn known(self: Box<Self>) -> Option<Answered> {
+        Some(answered(*self))
+    }
+}
+
+fn answered(KeptAnswer { response, wall, attempt }: KeptAnswer) -> Answered {
+    Answered { is_kept: true, ..Answered::whole(Ok(response), wall, attempt) }
 }

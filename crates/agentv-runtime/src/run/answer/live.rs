@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// The target itself.
 #[derive(Debug)]
-pub(in crate::run) struct Live;
+pub struct Live;
 
 #[async_trait]
 impl AnswerSource for Live {
@@ -31,6 +31,10 @@ impl AnswerSource for Live {
                 format!("{}: timed out, attempt {} follows", request.eval_id, request.attempt + 1)
             });
         }
+    }
+
+    fn known(self: Box<Self>) -> Option<Answered> {
+        None
     }
 }
 

@@ -7,7 +7,7 @@ mod live;
 mod recorded;
 
 pub(super) use batch::ask as ask_batch;
-pub(super) use live::Live;
+pub use live::Live;
 
 use super::case::CaseContext;
 use crate::workspace::Workspace;
@@ -20,6 +20,22 @@ use std::fmt;
 pub trait AnswerSource: fmt::Debug + Send + Sync {
     /// Brings the answer, and says in the request how it was asked for.
     async fn answer(self: Box<Self>, request: &mut Request, cx: &CaseContext<'_>) -> Answer;
+
+    /// The answer, if it is there without asking anyone.
+    fn known(self: Box<Self>) -> Option<Answered>;
+}
+
+/// An answer that came with a job.
+#[async_trait]
+impl AnswerSource for Answered {
+    async fn answer(self: Box<Self>, request: &mut Request, _cx: &CaseContext<'_>) -> Answer {
+        request.attempt = self.attempt;
+        (*self).into()
+    }
+
+    fn known(self: Box<Self>) -> Option<Answered> {
+        Some(*self)
+    }
 }
 
 /// What a source brought.
