@@ -95,8 +95,8 @@ impl JobReader {
             environment: environment.clone(),
             spec,
             processes: Processes::new(run_id.to_owned()),
+            limits: LimitBook::local(&services.spending),
             services,
-            limits: LimitBook::new(),
         })
     }
 

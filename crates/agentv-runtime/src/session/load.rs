@@ -32,7 +32,7 @@ pub(super) async fn load(
     let loader = Loader { selection: selection.clone(), ..environment.loader(processes) };
     let mut report = Report::default();
     let (mut suites, mut books, mut env_files) = (Vec::new(), Vec::new(), Vec::new());
-    let limits = LimitBook::new();
+    let limits = LimitBook::local(&services.spending);
     for path in &spec.suites {
         let (suite, notes) = loader.suite(path);
         report.extend(notes);

@@ -49,7 +49,7 @@ pub enum TargetError {
 impl TargetBook {
     /// A book of its own.
     pub fn new(file: TargetsFile, deps: Deps) -> Arc<Self> {
-        Self::sharing(file, deps, LimitBook::new(), CallServices::default())
+        Self::sharing(file, deps, Arc::default(), CallServices::default())
     }
 
     /// One of several books of a run, which call the same accounts.
@@ -85,7 +85,7 @@ impl TargetBook {
         }
         let maker = self.file.find(name.as_str())?.maker.as_ref()?;
         let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
-        metered::unknowable(name, &made.billing, &self.services.spending)
+        metered::unknowable(name, &made.billing, self.services.spending.budget())
     }
 
     /// What all calls of the run cost, and how much they may.
@@ -117,8 +117,7 @@ impl TargetBook {
         let limits = |policy: &CallPolicy| self.limits.of(&self.file.path, name, policy);
         let bill = (made.billing, made.policy.max_output_tokens);
         let target = Target::around(name, made, limits);
-        let provider =
-            self.cached(spec, Metered::around(name, target, bill, &self.services.spending));
+        let provider = self.cached(spec, Metered::around(name, target, bill, self.limits.shared()));
         Ok(match &self.services.tape {
             Tape::Recording(recorder) => {
                 Arc::new(RecordingProvider::new(name.clone(), provider, Arc::clone(recorder)))

@@ -52,7 +52,7 @@ impl Target {
         };
         let pass = {
             let _line = QueueTimer::of(cx);
-            self.limits.enter(estimate, &cx.cancel, waits).await?
+            self.limits.enter(estimate, &cx.cancel, &waits).await?
         };
         let started = Instant::now();
         let mut outcome = self.provider.invoke(request, cx).await;

@@ -1,7 +1,9 @@
 //! What holds for all calls to a target, whoever makes them: rates per minute, and how many are in flight.
 
+use super::Spending;
 use super::gate::{Gate, Pass};
 use super::rate::Bucket;
+use super::shared::{LocalLimits, SharedLimits, TargetRate};
 use crate::providers::{CallPolicy, RateLimits};
 use agentv_core::{ProviderError, Request, Response, TargetName};
 use std::collections::HashMap;
@@ -12,23 +14,48 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The limits of every target of a run. They belong to a targets file and a name, since an account does not care which
-/// eval file a call is for.
-#[derive(Debug, Default)]
+/// The limits of every target of a run, by targets file and name.
+#[derive(Debug)]
 pub struct LimitBook {
+    /// What holds for all who make calls for this run.
+    shared: Arc<dyn SharedLimits>,
     /// A lock and not a message: looking one up is quick and happens once per eval file and target.
     limits: Mutex<HashMap<(PathBuf, TargetName), Arc<Limits>>>,
 }
 
+impl Default for LimitBook {
+    fn default() -> Self {
+        Self { shared: Arc::new(LocalLimits::default()), limits: Mutex::default() }
+    }
+}
+
 impl LimitBook {
-    pub fn new() -> Arc<Self> {
-        Arc::default()
+    pub fn new(shared: Arc<dyn SharedLimits>) -> Arc<Self> {
+        Arc::new(Self { shared, limits: Mutex::default() })
+    }
+
+    /// Of a run whose work is all done in this process.
+    pub fn local(spending: &Arc<Spending>) -> Arc<Self> {
+        Self::new(Arc::new(LocalLimits::new(Arc::clone(spending))))
+    }
+
+    pub(super) fn shared(&self) -> &Arc<dyn SharedLimits> {
+        &self.shared
     }
 
     pub(super) fn of(&self, file: &Path, name: &TargetName, policy: &CallPolicy) -> Arc<Limits> {
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (file.to_owned(), name.clone());
-        Arc::clone(limits.entry(key).or_insert_with(|| Arc::new(Limits::new(policy.rate))))
+        let new = || {
+            let is_limited = policy.rate.rpm.is_some() || policy.rate.tpm.is_some();
+            let rate = is_limited.then(|| TargetRate {
+                file: file.to_owned(),
+                target: name.clone(),
+                limits: policy.rate,
+            });
+            Arc::new(Limits { gate: Gate::default(), rate, shared: Arc::clone(&self.shared) })
+        };
+        Arc::clone(limits.entry(key).or_insert_with(new))
     }
 }
 
@@ -36,12 +63,13 @@ impl LimitBook {
 #[derive(Debug)]
 pub(super) struct Limits {
     gate: Gate,
-    rate: Option<Rate>,
+    rate: Option<TargetRate>,
+    shared: Arc<dyn SharedLimits>,
 }
 
 /// What may be asked of a target per minute.
 #[derive(Debug)]
-struct Rate {
+pub(super) struct Rate {
     /// Whoever holds it is the next to go; the others queue up behind, first come, first served.
     turn: tokio::sync::Mutex<()>,
     /// A lock and not a message: it is held for a few instructions, never over a wait.
@@ -92,21 +120,17 @@ impl Estimate {
 }
 
 impl Limits {
-    fn new(rate: RateLimits) -> Self {
-        Self { gate: Gate::default(), rate: Rate::new(rate) }
-    }
-
     /// Waits until a call may be made. The rate comes first, since who waits for it must not keep others from calling.
     /// Whoever stops waiting leaves nothing behind.
     pub(super) async fn enter(
         &self,
         estimate: Estimate,
         cancel: &CancellationToken,
-        waits: impl FnOnce(Duration),
+        waits: &(dyn Fn(Duration) + Send + Sync),
     ) -> Result<Pass<'_>, ProviderError> {
         let entering = async {
             if let Some(rate) = &self.rate {
-                rate.enter(estimate, waits).await;
+                self.shared.acquire(rate, estimate.total(), waits).await;
             }
             self.gate.enter().await
         };
@@ -128,36 +152,36 @@ impl Limits {
                 .map_or(estimate.total(), |usage| usage.input + usage.output),
             Err(_) => 0.0,
         };
-        rate.settle(estimate, used);
+        self.shared.correct(rate, estimate.total(), used);
     }
 }
 
 impl Rate {
-    fn new(RateLimits { rpm, tpm }: RateLimits) -> Option<Self> {
+    pub(super) fn new(RateLimits { rpm, tpm }: RateLimits) -> Self {
         let now = Instant::now();
         let buckets = Buckets {
             requests: rpm.map(|limit| Bucket::new(limit, now)),
             tokens: tpm.map(|limit| Bucket::new(limit, now)),
         };
-        let limited = rpm.is_some() || tpm.is_some();
-        limited.then(|| Self {
+        Self {
             turn: tokio::sync::Mutex::default(),
             buckets: Mutex::new(buckets),
             settled: Notify::new(),
-        })
+        }
     }
 
-    async fn enter(&self, estimate: Estimate, waits: impl FnOnce(Duration)) {
+    /// Waits until there is room for a call of this many tokens.
+    pub(super) async fn enter(&self, tokens: f64, waits: &(dyn Fn(Duration) + Send + Sync)) {
         let _turn = self.turn.lock().await;
-        let mut waits = Some(waits);
+        let mut is_told = false;
         loop {
             // Before the look, so that nothing given back meanwhile is missed.
             let settled = self.settled.notified();
-            let wait = self.try_take(estimate);
+            let wait = self.try_take(tokens);
             if wait.is_zero() {
                 return;
             }
-            if let Some(waits) = waits.take() {
+            if !std::mem::replace(&mut is_told, true) {
                 waits(wait);
             }
             tokio::select! {
@@ -168,7 +192,7 @@ impl Rate {
     }
 
     /// Takes what the call needs, or says how long that will take to come.
-    fn try_take(&self, estimate: Estimate) -> Duration {
+    fn try_take(&self, amount: f64) -> Duration {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let Buckets { requests, tokens } = &mut *buckets;
         let now = Instant::now();
@@ -176,7 +200,7 @@ impl Rate {
             [requests.as_mut(), tokens.as_mut()].map(|bucket| bucket.map(|it| it.wait(now)));
         let wait = waits.into_iter().flatten().max().unwrap_or_default();
         if wait.is_zero() {
-            for (bucket, amount) in [(requests, 1.0), (tokens, estimate.total())] {
+            for (bucket, amount) in [(requests, 1.0), (tokens, amount)] {
                 if let Some(bucket) = bucket {
                     bucket.take(amount);
                 }
@@ -185,10 +209,10 @@ impl Rate {
         wait
     }
 
-    fn settle(&self, estimate: Estimate, used: f64) {
+    pub(super) fn settle(&self, estimated: f64, used: f64) {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = &mut buckets.tokens {
-            bucket.settle(estimate.total(), used);
+            bucket.settle(estimated, used);
             self.settled.notify_one();
         }
     }

@@ -2,11 +2,13 @@
 
 use super::calls::QueueTimer;
 use super::limits::Estimate;
-use super::spending::{Bill, CallSpend, Overrun, Reservation, Spending};
+use super::shared::SharedLimits;
+use super::spending::{Bill, CallSpend, Overrun, Reservation};
 use crate::providers::{Billing, Tells};
 use agentv_core::{
     BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
 };
+use agentv_wire::Budget;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Asks only while there is money left. It is around the retries, so that one call is one call, and inside of the cache, as
@@ -17,7 +19,7 @@ pub(super) struct Metered {
     provider: Arc<dyn Provider>,
     billing: Billing,
     max_output_tokens: Option<u64>,
-    spending: Arc<Spending>,
+    limits: Arc<dyn SharedLimits>,
     /// The largest call so far. A lock and not a message: it is held for a comparison.
     largest: Mutex<Option<CallSpend>>,
 }
@@ -28,7 +30,7 @@ impl Metered {
         name: &TargetName,
         provider: Arc<dyn Provider>,
         (billing, max_output_tokens): (Billing, Option<u64>),
-        spending: &Arc<Spending>,
+        limits: &Arc<dyn SharedLimits>,
     ) -> Arc<dyn Provider> {
         if billing.is_free() {
             return provider;
@@ -38,7 +40,7 @@ impl Metered {
             provider,
             billing,
             max_output_tokens,
-            spending: Arc::clone(spending),
+            limits: Arc::clone(limits),
             largest: Mutex::default(),
         })
     }
@@ -63,7 +65,7 @@ impl Metered {
 
     /// A call that is made all the same would be counted as free, so it is not made.
     fn unknowable(&self) -> Option<Overrun> {
-        unknowable(&self.name, &self.billing, &self.spending)
+        unknowable(&self.name, &self.billing, self.limits.budget())
     }
 
     async fn reserve<'a>(
@@ -76,24 +78,19 @@ impl Metered {
             ProviderError::failed(overrun.to_string())
         };
         if let Some(overrun) = self.unknowable() {
-            return Err(refuse(self.spending.stop(overrun)));
+            return Err(refuse(self.limits.stop(overrun)));
         }
         let _line = QueueTimer::of(cx);
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
-            reserved = self.spending.reserve(amount, (&self.name, cx.purpose.role)) => reserved.map_err(refuse),
+            reserved = Reservation::take(&*self.limits, amount, (&self.name, cx.purpose.role)) => reserved.map_err(refuse),
         }
     }
 }
 
 /// Why a target's calls cannot be counted in this budget, if that is known before they are made.
-pub(super) fn unknowable(
-    name: &TargetName,
-    billing: &Billing,
-    spending: &Spending,
-) -> Option<Overrun> {
-    let budget = spending.budget();
+pub(super) fn unknowable(name: &TargetName, billing: &Billing, budget: Budget) -> Option<Overrun> {
     if budget.max_cost_usd.is_some() && billing.cost == Tells::Never {
         return Some(Overrun::UnknownCost { target: name.clone() });
     }

@@ -6,6 +6,7 @@ mod gate;
 mod limits;
 mod metered;
 mod rate;
+mod shared;
 mod spending;
 #[cfg(test)]
 mod tests;
@@ -13,4 +14,5 @@ mod tests;
 pub use book::{CallServices, Judge, JudgeTargets, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;
-pub use spending::{Overrun, Spending};
+pub use shared::{LocalLimits, SharedLimits, TargetRate};
+pub use spending::{CallSpend, Overrun, Spending};

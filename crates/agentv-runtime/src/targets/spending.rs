@@ -1,5 +1,6 @@
 //! What the calls of a run cost, and how much they may. One for the whole run: all files, targets and judges.
 
+use super::shared::SharedLimits;
 use agentv_core::call::Role;
 use agentv_core::provider::Reported;
 use agentv_core::{ProviderError, TargetName};
@@ -52,7 +53,7 @@ impl fmt::Display for Overrun {
 
 /// What a call is thought to use, or did use.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct CallSpend {
+pub struct CallSpend {
     pub cost_usd: f64,
     pub tokens: f64,
 }
@@ -162,27 +163,37 @@ impl Spending {
         ledger.overrun.get_or_insert(overrun).clone()
     }
 
-    /// Sets so much apart for a call. While others are under way that may use up the budget, it waits for them: so it is
-    /// passed by one call, and by one for each worker only where calls use more than was thought.
-    pub(super) async fn reserve<'a>(
-        &'a self,
-        amount: CallSpend,
-        caller: (&'a TargetName, Role),
-    ) -> Result<Reservation<'a>, Overrun> {
+    /// Sets an amount apart for a call. While others are under way that may use up the budget, it waits for them: so the
+    /// budget is exceeded by one call, and by one for each worker only where calls use more than was estimated.
+    pub(super) async fn reserve(&self, amount: CallSpend) -> Result<(), Overrun> {
         loop {
             // Before the look, so that nothing that is settled meanwhile is missed.
             let settled = self.settled.notified();
             if let Some(admitted) = self.admit(amount) {
-                let (target, role) = caller;
-                return admitted.map(|()| Reservation {
-                    spending: self,
-                    amount,
-                    target,
-                    role,
-                    is_open: true,
-                });
+                return admitted;
             }
             settled.await;
+        }
+    }
+
+    /// Puts what a call used in the place of what was set apart for it.
+    pub(super) fn settle(&self, amount: CallSpend, used: &RunSpend, unknown: Option<Overrun>) {
+        {
+            let mut ledger = self.lock();
+            ledger.in_flight = ledger.in_flight.saturating_sub(1);
+            // Never below zero by what sums of fractions leave over.
+            let left = |sum: f64, part: f64| (sum - part).max(0.0);
+            ledger.reserved.cost_usd = left(ledger.reserved.cost_usd, amount.cost_usd);
+            ledger.reserved.tokens = left(ledger.reserved.tokens, amount.tokens);
+            ledger.spent.add(used);
+            if let Some(unknown) = unknown {
+                ledger.overrun.get_or_insert(unknown);
+            }
+            ledger.look(&self.budget);
+        }
+        self.settled.notify_waiters();
+        if let Some(keeper) = self.keeper.get() {
+            keeper(used);
         }
     }
 
@@ -249,14 +260,24 @@ fn whole(tokens: u64) -> f64 {
 /// What is set apart for one call. Dropped without a word, the call was cut off, and may have cost what was thought.
 #[derive(Debug)]
 pub(super) struct Reservation<'a> {
-    spending: &'a Spending,
+    limits: &'a dyn SharedLimits,
     amount: CallSpend,
     target: &'a TargetName,
     role: Role,
     is_open: bool,
 }
 
-impl Reservation<'_> {
+impl<'a> Reservation<'a> {
+    /// Reserves for a call of a target in a role, as soon as there is room for it.
+    pub(super) async fn take(
+        limits: &'a dyn SharedLimits,
+        amount: CallSpend,
+        (target, role): (&'a TargetName, Role),
+    ) -> Result<Self, Overrun> {
+        limits.reserve(amount).await?;
+        Ok(Self { limits, amount, target, role, is_open: true })
+    }
+
     /// Puts in the place of the estimate what the call came to.
     pub(super) fn settle(mut self, bills: &[Bill]) {
         self.close(bills);
@@ -265,7 +286,7 @@ impl Reservation<'_> {
     fn close(&mut self, bills: &[Bill]) {
         self.is_open = false;
         let mut used = Spent { calls: 1, ..Spent::default() };
-        let budget = self.spending.budget;
+        let budget = self.limits.budget();
         let mut unknown = None;
         let mut tokens = 0.0;
         for bill in bills {
@@ -288,30 +309,10 @@ impl Reservation<'_> {
             }
         }
         used.tokens = rounded(tokens);
-        self.enter(used, unknown);
-    }
-
-    fn enter(&self, used: Spent, unknown: Option<Overrun>) {
         let mut one = RunSpend::default();
         let side = if self.role == Role::Candidate { &mut one.targets } else { &mut one.judges };
         *side = used;
-        {
-            let mut ledger = self.spending.lock();
-            ledger.in_flight = ledger.in_flight.saturating_sub(1);
-            // Never below zero by what sums of fractions leave over.
-            let left = |sum: f64, part: f64| (sum - part).max(0.0);
-            ledger.reserved.cost_usd = left(ledger.reserved.cost_usd, self.amount.cost_usd);
-            ledger.reserved.tokens = left(ledger.reserved.tokens, self.amount.tokens);
-            ledger.spent.add(&one);
-            if let Some(unknown) = unknown {
-                ledger.overrun.get_or_insert(unknown);
-            }
-            ledger.look(&self.spending.budget);
-        }
-        self.spending.settled.notify_waiters();
-        if let Some(keeper) = self.spending.keeper.get() {
-            keeper(&one);
-        }
+        self.limits.settle(self.amount, &one, unknown);
     }
 }
 
@@ -335,6 +336,7 @@ fn rounded(tokens: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::targets::LocalLimits;
     use std::sync::Arc;
 
     const USED: Bill = Bill::Told { cost_usd: Some(1.0), tokens: Some(100.0) };
@@ -345,20 +347,26 @@ mod tests {
         Arc::new(Spending::within(budget))
     }
 
+    /// What calls see of it.
+    fn limits(spending: &Arc<Spending>) -> LocalLimits {
+        LocalLimits::new(Arc::clone(spending))
+    }
+
     #[tokio::test]
     async fn who_may_not_fit_waits_for_the_calls_under_way() {
         let spending = within(1.5);
+        let limits = limits(&spending);
         let target = TargetName::from("t");
         let caller = (&target, Role::Candidate);
-        let first = spending.reserve(THOUGHT, caller).await.unwrap();
+        let first = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
         // Half a dollar is left, so the second may go; the third may not, as long as the two may use up everything.
-        let second = spending.reserve(THOUGHT, caller).await.unwrap();
+        let second = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
         assert!(spending.admit(THOUGHT).is_none());
         first.settle(&[Bill::Nothing]);
-        let third = spending.reserve(THOUGHT, caller).await.unwrap();
+        let third = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
         second.settle(&[USED]);
         third.settle(&[USED]);
-        let overrun = spending.reserve(THOUGHT, caller).await.unwrap_err();
+        let overrun = Reservation::take(&limits, THOUGHT, caller).await.unwrap_err();
         assert_eq!(overrun, Overrun::Cost { max: 1.5 });
         let spent = spending.spent().targets;
         assert_eq!((spent.calls, spent.cost_usd, spent.tokens), (3, 2.0, 200));
@@ -367,8 +375,9 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_is_cut_off_costs_what_was_reserved_for_it() {
         let spending = within(5.0);
+        let limits = limits(&spending);
         let target = TargetName::from("t");
-        drop(spending.reserve(THOUGHT, (&target, Role::Judge)).await.unwrap());
+        drop(Reservation::take(&limits, THOUGHT, (&target, Role::Judge)).await.unwrap());
         let used = Spent { calls: 1, cost_usd: 1.0, tokens: 100, unpriced: 0 };
         assert_eq!(spending.spent().judges, used);
         assert_eq!(spending.overrun(), None);
@@ -377,8 +386,9 @@ mod tests {
     #[tokio::test]
     async fn what_is_not_told_ends_it() {
         let spending = within(5.0);
+        let limits = limits(&spending);
         let target = TargetName::from("t");
-        let call = spending.reserve(THOUGHT, (&target, Role::Proxy)).await.unwrap();
+        let call = Reservation::take(&limits, THOUGHT, (&target, Role::Proxy)).await.unwrap();
         call.settle(&[Bill::Told { cost_usd: None, tokens: Some(1.0) }]);
         assert_eq!(spending.overrun(), Some(Overrun::UnknownCost { target }));
         assert_eq!(spending.spent().judges.unpriced, 1);
