@@ -1,6 +1,7 @@
 //! What every call of a provider or grader is given besides its question.
 
-use crate::{EvaluatorName, Request, TargetName, WorkId};
+use crate::{EvaluatorName, LogLevel, Request, TargetName, WorkId};
+use agentv_wire::event::WaitReason;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fmt;
@@ -162,25 +163,15 @@ impl QueueTime {
 /// A call that has to wait before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
-    /// Whom it is a call of.
+    /// The target that is called.
     pub target: TargetName,
     pub reason: WaitReason,
-    /// Which try it waits for, from 1.
+    /// Whether the server refused the attempt before because there were too many requests.
+    pub is_throttled: bool,
+    /// Which attempt it waits for, from 1.
     pub attempt: u32,
     /// For how long, as far as is known.
     pub delay: Duration,
-}
-
-/// Why a call waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitReason {
-    /// The target's own rate limit (`rpm`, `tpm`).
-    RateLimit,
-    /// The call failed and is repeated.
-    Retry {
-        /// Because the server refused it for the number of calls.
-        is_throttled: bool,
-    },
 }
 
 /// Takes what a plug-in has to say to the user. It must not block.
@@ -205,13 +196,6 @@ impl dyn Log {
             self.say(LogLevel::Verbose, text());
         }
     }
-}
-
-/// How loud.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LogLevel {
-    Warning,
-    Verbose,
 }
 
 /// Hears nothing.

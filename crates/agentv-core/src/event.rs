@@ -1,38 +1,11 @@
-//! All that a run has to say, to whoever shows it.
+//! A record → the event of its case.
 
-use crate::call::Waiting;
+use crate::Trials;
 use crate::outcome::outcome_of_result;
-use crate::{LogLevel, Trials, WorkId};
-use agentv_wire::{Outcome, RecordSummary, ResultRecord};
+use crate::totals::{grading_errors, usage};
+use agentv_wire::event::CaseFinished;
+use agentv_wire::{Outcome, RecordSummary, ResultRecord, Status, WorkId};
 use std::sync::Arc;
-
-/// Something happened.
-#[derive(Debug)]
-pub enum RunEvent {
-    /// A piece of work has begun. The label is `<target> [provider=<kind>]`.
-    Started { work: Arc<WorkId>, label: Arc<str> },
-    /// A call has to wait before it is made.
-    Waiting { work: Arc<WorkId>, wait: Waiting },
-    /// There is an answer, or an error instead.
-    Answered { work: Arc<WorkId> },
-    /// The answer is being graded.
-    Grading { work: Arc<WorkId> },
-    /// A case is done, and its record is in the results file. Boxed, as it is much larger than the rest.
-    Finished(Box<Finished>),
-    /// A plug-in had something to say.
-    Log { level: LogLevel, text: String },
-    /// The user wants the run to end: no more cases are started, those under way are being ended.
-    Stopping,
-}
-
-/// What displays and totals need of a record. The record itself is in the file.
-#[derive(Debug)]
-pub struct Finished {
-    pub place: Place,
-    pub outcome: Outcome,
-    /// Its texts are cut.
-    pub record: RecordSummary,
-}
 
 /// Where a record belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,12 +18,30 @@ pub struct Place {
     pub trials: Trials,
 }
 
-impl Finished {
-    /// Takes apart a record that is written already.
-    pub fn new(place: Place, mut record: Box<ResultRecord>) -> Self {
-        let outcome = outcome_of_result(&record);
-        // Before texts are cut, since those of old records decide it.
-        record.outcome = Some(outcome);
-        Self { place, outcome, record: RecordSummary::excerpt(*record) }
+/// Takes apart a record that is written already. How many records there are is filled in by whoever counts them.
+pub fn finished(work: Arc<WorkId>, place: Place, record: ResultRecord) -> CaseFinished {
+    let (outcome, record) = summarize(record);
+    let used = usage(&record).total();
+    CaseFinished {
+        work,
+        label: place.label,
+        position: place.position,
+        trials: place.trials.count(),
+        done: 0,
+        total: 0,
+        outcome,
+        status: if outcome == Outcome::Pass { Status::Pass } else { Status::Fail },
+        cost_usd: used.cost_usd,
+        tokens: used.tokens(),
+        grading_errors: grading_errors(&record).len(),
+        record,
     }
+}
+
+/// What displays and totals need of a record that is written already. Its texts are cut.
+pub fn summarize(mut record: ResultRecord) -> (Outcome, RecordSummary) {
+    let outcome = outcome_of_result(&record);
+    // Before texts are cut, since those of old records decide it.
+    record.outcome = Some(outcome);
+    (outcome, RecordSummary::excerpt(record))
 }

@@ -35,14 +35,13 @@ pub mod totals;
 pub mod compare;
 pub mod stats;
 
-pub use agentv_wire::WorkId;
+pub use agentv_wire::{LogLevel, RunEvent, WorkId};
 pub use answered::Answered;
-pub use call::{CallContext, Log, LogLevel};
+pub use call::{CallContext, Log};
 pub use candidate::Candidate;
 pub use evaluator::{
     EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, NamedProvider, Targets, Verdict,
 };
-pub use event::RunEvent;
 pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use layer::Layer;
 pub use provider::{

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 struct Silent;
 
 impl Reporter for Silent {
-    fn event(&mut self, _event: &agentv_core::RunEvent) {}
+    fn event(&mut self, _event: &agentv_wire::RunEvent) {}
 }
 
 /// Does the work in this process, but hands it over as another machine would get it.

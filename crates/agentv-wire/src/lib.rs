@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
-//! | what `eval --format json` prints | `snake_case` | [`progress`] |
+//! | what `eval --format json` prints | `snake_case` | [`event`] |
 //! | what `report --json` writes | `snake_case` | [`mod@report`] |
 //! | `run.json` of a run folder | `snake_case` | [`run`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
@@ -17,6 +17,7 @@
 pub mod code_judge;
 pub mod comparison;
 pub mod env;
+pub mod event;
 pub mod exit;
 pub mod file_changes;
 pub mod id;
@@ -24,7 +25,6 @@ pub mod message;
 pub mod metrics;
 pub mod number;
 pub mod outcome;
-pub mod progress;
 pub mod record_summary;
 pub mod report;
 pub mod result;
@@ -36,13 +36,13 @@ pub mod work;
 
 pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
 pub use comparison::{Comparison, ComparisonVerdict, Comparisons};
+pub use event::{LogLevel, RunEvent};
 pub use exit::Exit;
 pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use outcome::{JudgeErrorPolicy, Outcome};
-pub use progress::ProgressEvent;
 pub use record_summary::{EvaluatorSummary, MetricsSummary, RecordSummary, Skipped, TraceCounts};
 pub use report::{Report, ReportCase, ReportGrade, ReportSummary};
 pub use result::{

@@ -130,6 +130,9 @@ pub struct RunTotals {
     /// Records whose answers were made up, by a mock target or a dry run.
     #[serde(default, skip_serializing_if = "is_no_count")]
     pub simulated: usize,
+    /// Attempts that followed a failed one, of targets and judges. Of the last session only, where a run was resumed.
+    #[serde(default, skip_serializing_if = "is_no_count")]
+    pub retries: usize,
     /// By name.
     #[serde(default)]
     pub targets: BTreeMap<String, OutcomeTotals>,

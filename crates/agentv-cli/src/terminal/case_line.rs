@@ -3,9 +3,9 @@
 use super::style::{BAD, DIM, DOUBTFUL, GOOD, Paint};
 use super::text::{cut_end, cut_middle, one_line};
 use crate::format::score;
-use agentv_core::event::Finished;
 use agentv_core::totals::grading_errors;
 use agentv_wire::Outcome;
+use agentv_wire::event::CaseFinished;
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -17,14 +17,13 @@ pub(super) const BROKEN: (&str, Style) = ("!", BAD);
 pub(super) const UNGRADED: (&str, Style) = ("?", DOUBTFUL);
 
 /// `✗ 0.400  refund  gpt  what was missed`, no wider than the screen if that is known.
-pub(super) fn case_line(finished: &Finished, paint: Paint, width: Option<usize>) -> String {
+pub(super) fn case_line(finished: &CaseFinished, paint: Paint, width: Option<usize>) -> String {
     let (mark, style) = mark(finished);
     let id = one_line(&finished.record.eval_id);
     let id = width.map_or_else(|| id.clone(), |width| cut_middle(&id, (width / 2).max(8)));
-    let target = target_name(&finished.place.label);
     let start = format!("{mark} {}  {id}", score(finished.record.score));
     let why = reason(finished).map(|why| one_line(&why)).unwrap_or_default();
-    let target = format!("  {target}");
+    let target = format!("  {}", one_line(finished.work.target.as_str()));
     let why = match width {
         Some(width) => {
             let room = width.saturating_sub(start.width() + target.width() + 3);
@@ -36,7 +35,7 @@ pub(super) fn case_line(finished: &Finished, paint: Paint, width: Option<usize>)
     format!("{}{}{why}", paint.paint(style, start), paint.paint(DIM, target))
 }
 
-fn mark(finished: &Finished) -> (&'static str, Style) {
+fn mark(finished: &CaseFinished) -> (&'static str, Style) {
     match finished.outcome {
         Outcome::Pass => PASSED,
         Outcome::Fail => FAILED,
@@ -45,14 +44,9 @@ fn mark(finished: &Finished) -> (&'static str, Style) {
     }
 }
 
-fn reason(finished: &Finished) -> Option<String> {
+fn reason(finished: &CaseFinished) -> Option<String> {
     let record = &finished.record;
     let grading = || Some(grading_errors(record).first()?.message.to_owned());
     let miss = || record.misses.first().cloned();
     record.error.clone().or_else(grading).or_else(miss)
-}
-
-/// The name without the kind of its provider.
-pub(super) fn target_name(label: &str) -> &str {
-    label.split(" [provider=").next().unwrap_or(label)
 }

@@ -307,6 +307,10 @@ impl Page<'_> {
             let text = format!("{read} tokens read, {written} written");
             self.screen.line(self.paint.paint(DIM, text));
         }
+        if ending.numbers.retries > 0 {
+            let retries = format::count(ending.numbers.retries, "retry", "retries");
+            self.screen.line(self.paint.paint(DIM, retries));
+        }
         if ending.numbers.simulated > 0 {
             let simulated = format::count(ending.numbers.simulated, "answer", "answers");
             let text = format!("{simulated} made up by a mock target or a dry run");

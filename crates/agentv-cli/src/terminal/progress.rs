@@ -2,8 +2,9 @@
 
 use super::screen::Screen;
 use super::warn_of;
-use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
+use agentv_wire::event::{CaseStarted, LogLine};
+use agentv_wire::{LogLevel, RunEvent};
 
 /// Prints a line when a case starts and one when it is done.
 #[derive(Debug)]
@@ -14,22 +15,22 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// `done` of the cases have their records already.
-    pub(crate) fn new(done: usize, total: usize) -> Self {
-        Self { screen: Screen::new(), done, total }
+    pub(crate) fn new() -> Self {
+        Self { screen: Screen::new(), done: 0, total: 0 }
     }
 }
 
 impl Reporter for Progress {
     fn event(&mut self, event: &RunEvent) {
         match event {
-            RunEvent::Started { work, label } => {
+            RunEvent::Planned(planned) => (self.done, self.total) = (planned.done, planned.total),
+            RunEvent::Started(CaseStarted { work, label }) => {
                 let (done, total) = (self.done, self.total);
                 self.screen.print(format_args!("{done}/{total}   🔄 {} | {label}", work.eval_id));
             }
             RunEvent::Finished(finished) => {
-                self.done += 1;
-                let (id, target) = (&finished.record.eval_id, &finished.place.label);
+                self.done = finished.done;
+                let (id, target) = (&finished.record.eval_id, &finished.label);
                 let (done, total) = (self.done, self.total);
                 match &finished.record.error {
                     None => self.screen.print(format_args!("{done}/{total}   ✅ {id} | {target}")),
@@ -38,15 +39,16 @@ impl Reporter for Progress {
                         .print(format_args!("{done}/{total}   ❌ {id} | {target}: {error}")),
                 }
             }
-            RunEvent::Stopping
-            | RunEvent::Waiting { .. }
-            | RunEvent::Answered { .. }
-            | RunEvent::Grading { .. } => {}
-            RunEvent::Log { level: LogLevel::Verbose, text } => self.screen.line(text),
-            RunEvent::Log { level: LogLevel::Warning, text } => {
+            RunEvent::Log(LogLine { level: LogLevel::Verbose, text }) => self.screen.line(text),
+            RunEvent::Log(LogLine { level: LogLevel::Warning, text }) => {
                 self.screen.show();
                 warn_of(text);
             }
+            RunEvent::Stopping
+            | RunEvent::Waiting(_)
+            | RunEvent::Answered(_)
+            | RunEvent::Grading(_)
+            | RunEvent::Ended(_) => {}
         }
     }
 

@@ -4,9 +4,9 @@ use super::case_line::case_line;
 use super::screen::Screen;
 use super::style::Paint;
 use super::warn_of;
-use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
-use agentv_wire::Outcome;
+use agentv_wire::event::LogLine;
+use agentv_wire::{LogLevel, Outcome, RunEvent};
 
 /// Prints a line for each case that did not pass.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Reporter for Quiet {
             RunEvent::Finished(finished) if finished.outcome != Outcome::Pass => {
                 self.screen.line(case_line(finished, self.paint, None));
             }
-            RunEvent::Log { level: LogLevel::Warning, text } => {
+            RunEvent::Log(LogLine { level: LogLevel::Warning, text }) => {
                 self.screen.show();
                 warn_of(text);
             }

@@ -65,6 +65,9 @@ pub(crate) fn last_lines(numbers: &RunTotals, screen: &mut Screen) {
             numbers.grading_errors
         ));
     }
+    if numbers.retries > 0 {
+        screen.line(format!("Retries: {}", numbers.retries));
+    }
     if numbers.simulated > 0 {
         screen.line(format!("Simulated answers: {}", numbers.simulated));
     }

@@ -17,6 +17,7 @@ mod demo;
 mod doctor;
 mod editor;
 mod eval;
+mod events;
 mod examples;
 mod files;
 mod generate;

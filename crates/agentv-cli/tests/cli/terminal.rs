@@ -219,15 +219,18 @@ fn events_are_json_and_nothing_else_is_on_stdout() {
     let events: Vec<Value> =
         ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let names: Vec<&str> = events.iter().map(|event| event["event"].as_str().unwrap()).collect();
-    let case = ["started", "finished"];
-    assert_eq!(names, [&["run"], &case[..], &case, &case, &["summary"]].concat());
+    let graded = ["started", "answered", "grading", "finished"];
+    let broken = ["started", "answered", "finished"];
+    assert_eq!(names, [&["planned"], &graded[..], &graded, &broken, &["ended"]].concat());
     assert_eq!((&events[0]["total"], &events[0]["done"]), (&3.into(), &0.into()));
-    assert_eq!(events[1]["target"], "default [provider=cli]");
-    let bad = &events[4];
+    assert_eq!(events[0]["targets"][0]["provider"], "cli");
+    assert_eq!(events[1]["target"], "default");
+    let bad = &events[8];
     assert_eq!((&bad["eval_id"], &bad["status"]), (&"bad-one".into(), &"fail".into()));
     assert_eq!((&bad["done"], &bad["misses"][0]), (&2.into(), &"Does not contain \"ok\"".into()));
-    assert_eq!(events[6]["error"], "broken (exit code 1)");
-    let summary = &events[7];
+    assert_eq!(events[10]["error"], "broken (exit code 1)");
+    assert_eq!(events[11]["error"], "broken (exit code 1)");
+    let summary = &events[12];
     assert_eq!((&summary["exit_code"], &summary["totals"]["errors"]), (&3.into(), &1.into()));
     assert_eq!(summary["failures"][0]["answer"], "no\nnever");
     assert_eq!(summary["run"], events[0]["run"]);
@@ -239,7 +242,7 @@ fn a_reader_that_has_seen_enough_of_the_events_stops_nothing() {
     let (cx, mut meeting) = mixed(&["good", "slow", "other"], "meeting");
     let args = ["eval", "suite.yaml", "--out", "out.jsonl", "--format", "json"];
     let mut running = cx.agentv(args).start();
-    assert!(running.read_line().starts_with("{\"event\":\"run\""));
+    assert!(running.read_line().starts_with("{\"event\":\"planned\""));
     running.close_stdout();
     meeting.next();
     meeting.let_go(1);

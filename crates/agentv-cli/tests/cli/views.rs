@@ -124,8 +124,8 @@ fn check(suite: &Value, more: &[&str], expected: &Numbers) {
     let events: Vec<Value> =
         events.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let summary = events.last().unwrap();
-    assert_eq!(summary["event"], "summary");
-    same("the summary event", &of_totals(&summary["totals"]), expected);
+    assert_eq!(summary["event"], "ended");
+    same("the last event", &of_totals(&summary["totals"]), expected);
     let finished: Vec<Value> =
         events.iter().filter(|event| event["event"] == "finished").cloned().collect();
     same("the events of cases", &of_cases(&finished), expected);

@@ -44,6 +44,8 @@ pub struct Totals {
     pub grading_errors: usize,
     /// Records whose answers were made up.
     pub simulated: usize,
+    /// Attempts that followed a failed one, of this session: records do not tell.
+    pub retries: usize,
     /// What people read of single cases.
     pub highlights: Highlights,
     /// What the calls really used, once the run is over: answers from a cache cost nothing, and a call may have cost
@@ -111,6 +113,7 @@ impl Totals {
             grading_errors: self.grading_errors,
             histogram: self.scores.histogram(),
             simulated: self.simulated,
+            retries: self.retries,
             targets: self
                 .targets
                 .iter()

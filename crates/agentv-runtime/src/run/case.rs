@@ -89,8 +89,13 @@ pub(super) fn asked(request: Request, work: &Work) -> Asked<'_> {
     }
 }
 
-/// Now, as ISO 8601 in UTC with milliseconds.
+/// Now.
 pub(super) fn timestamp() -> String {
-    let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or_default();
-    format!("{now:.3}")
+    timestamp_of(SystemTime::now())
+}
+
+/// ISO 8601 in UTC with milliseconds.
+pub(super) fn timestamp_of(time: SystemTime) -> String {
+    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
+    format!("{time:.3}")
 }

@@ -1,6 +1,7 @@
 //! Owns the results file, the display and the signals; hears everything that the workers have to say.
 
 use super::RunSettings;
+use super::case::timestamp_of;
 use super::executor::{Executor, LocalExecutor};
 use super::limit::{Limit, Stop};
 use super::outputs::{Outputs, Reporter};
@@ -8,13 +9,14 @@ use super::pool::{Pool, QueuedEvent, Shared};
 use crate::load::SourceError;
 use crate::process::Processes;
 use agentv_core::call::Waiting;
-use agentv_core::event::Finished;
 use agentv_core::totals::Totals;
-use agentv_core::{Log, LogLevel, RunEvent, WorkId};
+use agentv_core::{Log, LogLevel, RunEvent, Trials, WorkId};
+use agentv_wire::event::{CaseWaiting, LogLine, WaitReason};
 use std::io;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
@@ -78,7 +80,9 @@ pub async fn run(run: Run) -> Outcome {
     // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
     let (lines, log) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
-    let log_lines: Arc<dyn Log> = Arc::new(Lines { lines, verbose: run.settings.verbose });
+    let lines_sent = Arc::new(AtomicUsize::new(0));
+    let log_lines: Arc<dyn Log> =
+        Arc::new(Lines { lines, sent: Arc::clone(&lines_sent), verbose: run.settings.verbose });
     let shared = Shared {
         settings: run.settings,
         executor: run.executor.unwrap_or_else(|| {
@@ -87,6 +91,7 @@ pub async fn run(run: Run) -> Outcome {
         cancel: cancel.clone(),
         log: log_lines,
         events,
+        lines_sent,
         rendering: run.outputs.rendering(),
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),
@@ -112,6 +117,9 @@ pub async fn run(run: Run) -> Outcome {
         outputs: run.outputs,
         reporter: run.reporter,
         totals: run.totals,
+        total: run.total,
+        held_line: None,
+        lines_shown: 0,
         error: None,
     };
     // On the pool's own threads: from `block_on` every event would wake another thread.
@@ -183,6 +191,11 @@ struct Dispatcher {
     outputs: Outputs,
     reporter: Box<dyn Reporter>,
     totals: Totals,
+    /// How many records there are to be.
+    total: usize,
+    /// A line that was taken from the log and is not shown yet.
+    held_line: Option<RunEvent>,
+    lines_shown: usize,
     error: Option<io::Error>,
 }
 
@@ -200,7 +213,7 @@ impl Dispatcher {
                     self.note_error(synced);
                 }
                 () = interrupts.next() => self.stop(),
-                Some(line) = self.log.recv() => self.show_line(&line, &mut batch),
+                Some(line) = self.log.recv() => self.show_line(line, &mut batch),
                 count = self.queue.recv_many(&mut batch, QUEUED_EVENTS) => {
                     if count == 0 {
                         break;
@@ -209,6 +222,7 @@ impl Dispatcher {
                 }
             }
         }
+        self.show_lines(usize::MAX);
         let closed = self.outputs.commit().and_then(|()| self.outputs.sync_last());
         self.note_error(closed);
         self.reporter.pause();
@@ -216,16 +230,37 @@ impl Dispatcher {
     }
 
     /// Shows what a plug-in said, after all that happened before.
-    fn show_line(&mut self, line: &RunEvent, batch: &mut Vec<QueuedEvent>) {
+    fn show_line(&mut self, line: RunEvent, batch: &mut Vec<QueuedEvent>) {
+        self.held_line = Some(line);
         while let Ok(event) = self.queue.try_recv() {
             batch.push(event);
         }
         self.take(batch);
-        self.reporter.event(line);
+        if let Some(line) = self.held_line.take() {
+            self.report_line(&line);
+        }
         // It may be long until something else happens.
         if self.log.is_empty() {
             self.reporter.pause();
         }
+    }
+
+    /// Shows lines of the log until there were this many, or no more are there. Events of a case are in their order so,
+    /// though they come through two channels: an event of the queue waits for the lines that were sent before it.
+    fn show_lines(&mut self, count: usize) {
+        while self.lines_shown < count {
+            let Some(line) = self.held_line.take().or_else(|| self.log.try_recv().ok()) else {
+                return;
+            };
+            self.report_line(&line);
+        }
+    }
+
+    fn report_line(&mut self, line: &RunEvent) {
+        self.lines_shown += 1;
+        let is_retry = matches!(line, RunEvent::Waiting(wait) if wait.reason == WaitReason::Retry);
+        self.totals.retries += usize::from(is_retry);
+        self.reporter.event(line);
     }
 
     /// All that is ready goes out in one write, and only then is it shown: what was reported is in the file.
@@ -239,14 +274,18 @@ impl Dispatcher {
         }
         let kept = self.outputs.commit();
         self.note_error(kept);
-        for QueuedEvent { event, .. } in batch.drain(..) {
+        for QueuedEvent { mut event, lines_before, .. } in batch.drain(..) {
             if self.error.is_some() {
                 continue;
             }
+            self.show_lines(lines_before);
+            if let RunEvent::Finished(finished) = &mut event {
+                (finished.done, finished.total) = (self.totals.recorded() + 1, self.total);
+            }
             self.reporter.event(&event);
             if let RunEvent::Finished(finished) = event {
-                let Finished { place, record, .. } = &*finished;
-                self.totals.add(place.position, place.trials, record);
+                let trials = Trials::new(finished.trials).unwrap_or(Trials::ONE);
+                self.totals.add(finished.position, trials, &finished.record);
             }
         }
         if self.queue.is_empty() {
@@ -312,7 +351,17 @@ impl Interrupts {
 #[derive(Debug)]
 struct Lines {
     lines: mpsc::UnboundedSender<RunEvent>,
+    /// How many were sent. Workers read it, so that their events are shown after the lines before them.
+    sent: Arc<AtomicUsize>,
     verbose: bool,
+}
+
+impl Lines {
+    fn send(&self, line: RunEvent) {
+        // The dispatcher outlives everyone who speaks; if it is gone, so is the run.
+        let _ = self.lines.send(line);
+        self.sent.fetch_add(1, Ordering::Release);
+    }
 }
 
 impl Log for Lines {
@@ -322,12 +371,21 @@ impl Log for Lines {
 
     fn say(&self, level: LogLevel, text: String) {
         if self.wants(level) {
-            // The dispatcher outlives everyone who speaks; if it is gone, so is the run.
-            let _ = self.lines.send(RunEvent::Log { level, text });
+            self.send(RunEvent::Log(LogLine { level, text }));
         }
     }
 
     fn waiting(&self, work: &Arc<WorkId>, wait: Waiting) {
-        let _ = self.lines.send(RunEvent::Waiting { work: Arc::clone(work), wait });
+        let now = SystemTime::now();
+        self.send(RunEvent::Waiting(Box::new(CaseWaiting {
+            work: Arc::clone(work),
+            called_target: wait.target,
+            reason: wait.reason,
+            throttled: wait.is_throttled,
+            attempt: wait.attempt,
+            // To the microsecond.
+            delay_ms: (wait.delay.as_secs_f64() * 1e6).round() / 1e3,
+            until: timestamp_of(now.checked_add(wait.delay).unwrap_or(now)),
+        })));
     }
 }

@@ -167,6 +167,13 @@ fn count(suite: &LoadedSuite, takes: &CaseFilter) -> usize {
     counts.filter(|(wanted, _)| takes.accepts(wanted.as_ref())).map(|(_, count)| count).sum()
 }
 
+/// What stands in for every provider in a dry run.
+const DRY_RUN: &str = "mock (dry-run)";
+
+fn label(name: &TargetName, kind: &str) -> Arc<str> {
+    format!("{name} [provider={kind}]").into()
+}
+
 /// The target, or the notes on why it cannot be used; none if it does not exist.
 fn lane_target(
     name: &TargetName,
@@ -180,7 +187,8 @@ fn lane_target(
         let judge = Arc::new(Mock::dry_run_judge(delay));
         let judge = NamedProvider { name: name.clone(), provider: judge };
         return Ok(PlannedTarget {
-            label: format!("{} [provider=mock (dry-run)]", spec.name).into(),
+            label: label(&spec.name, DRY_RUN),
+            kind: DRY_RUN.to_owned(),
             name,
             provider,
             batching: false,
@@ -199,7 +207,8 @@ fn lane_target(
     };
     Ok(PlannedTarget {
         name: name.clone(),
-        label: format!("{name} [provider={}]", provider.info().kind).into(),
+        label: label(name, provider.info().kind),
+        kind: provider.info().kind.to_owned(),
         provider,
         batching: spec.provider_batching,
         judges: JudgeTargets { book: Arc::clone(book), judge },
@@ -218,7 +227,8 @@ fn recorded_target(
     let judge = Judge::Named(spec.judge_target.clone().unwrap_or_else(|| name.clone()));
     Ok(PlannedTarget {
         name: name.clone(),
-        label: format!("{name} [provider={}]", kind.info.kind).into(),
+        label: label(name, kind.info.kind),
+        kind: kind.info.kind.to_owned(),
         provider: Arc::new(Unasked(kind.info)),
         batching: false,
         judges: JudgeTargets { book: Arc::clone(book), judge },

@@ -10,14 +10,16 @@ use super::outputs::{Rendered, Rendering};
 use super::suite_on_target::{Answers, SuiteOnTarget};
 use crate::load::{Cases, Pulled, SourceError};
 use crate::run_dir::Journal;
-use agentv_core::event::Finished;
+use agentv_core::event::finished;
 use agentv_core::{Answered, EvalCase, Log, Request, RunEvent, Trial, WorkId};
+use agentv_wire::event::{CaseAnswered, CaseGrading, CaseStarted};
 use async_trait::async_trait;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
@@ -41,6 +43,8 @@ pub(super) struct Shared {
     pub events: mpsc::Sender<QueuedEvent>,
     /// How a record becomes bytes.
     pub rendering: Rendering,
+    /// How many lines the log has had so far.
+    pub lines_sent: Arc<AtomicUsize>,
     /// Where answers are kept before they are graded.
     pub journal: Option<Arc<Journal>>,
     pub limit: Arc<Limit>,
@@ -53,6 +57,8 @@ pub(super) struct Shared {
 pub(super) struct QueuedEvent {
     pub event: RunEvent,
     pub rendered: Option<io::Result<Rendered>>,
+    /// How many lines of the log came before it.
+    pub lines_before: usize,
 }
 
 impl Pool {
@@ -251,21 +257,26 @@ impl Worker {
     ) -> bool {
         let shared = &self.shared;
         let label = Arc::clone(&work.on.target.label);
-        shared.send(RunEvent::Started { work: Arc::clone(&work.id), label }).await;
+        let id = Arc::clone(&work.id);
+        shared.send(RunEvent::Started(CaseStarted { work: id, label })).await;
         let executed = shared.executor.execute(&work, source, &*slot, &shared.cancel).await;
         let Executed::Recorded(record) = executed else { return false };
         shared.limit.look(&record);
         let rendered = Some(shared.rendering.render(&record, &work));
-        let finished = Finished::new(work.on.place(&work.case), record);
-        let event = RunEvent::Finished(Box::new(finished));
-        // If the dispatcher is gone, so is the run.
-        shared.events.send(QueuedEvent { event, rendered }).await.is_ok()
+        let finished = finished(work.id, work.on.place(&work.case), *record);
+        shared.queue(RunEvent::Finished(Box::new(finished)), rendered).await
     }
 }
 
 impl Shared {
     async fn send(&self, event: RunEvent) {
-        let _ = self.events.send(QueuedEvent { event, rendered: None }).await;
+        self.queue(event, None).await;
+    }
+
+    /// Whether the dispatcher takes it. If the dispatcher is gone, so is the run.
+    async fn queue(&self, event: RunEvent, rendered: Option<io::Result<Rendered>>) -> bool {
+        let lines_before = self.lines_sent.load(Ordering::Acquire);
+        self.events.send(QueuedEvent { event, rendered, lines_before }).await.is_ok()
     }
 
     /// Keeps an answer in the journal. If that fails, no more calls are made: the journal knows why, and the dispatcher says
@@ -306,11 +317,18 @@ impl EventSink for WorkerSlot<'_> {
                 self.shared.keep((&work.id, &work.case), answered, request.workspace.is_some());
             }
         }
-        self.shared.send(RunEvent::Answered { work: Arc::clone(&work.id) }).await;
+        let event = CaseAnswered {
+            work: Arc::clone(&work.id),
+            // To the microsecond.
+            duration_ms: (answered.wall.as_secs_f64() * 1e6).round() / 1e3,
+            error: answered.outcome.as_ref().err().map(ToString::to_string),
+        };
+        self.shared.send(RunEvent::Answered(event)).await;
     }
 
     async fn grading(&self, work: &Work) {
-        self.shared.send(RunEvent::Grading { work: Arc::clone(&work.id) }).await;
+        let event = CaseGrading { work: Arc::clone(&work.id) };
+        self.shared.send(RunEvent::Grading(event)).await;
     }
 
     async fn free_worker(&self) {

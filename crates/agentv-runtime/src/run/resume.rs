@@ -3,7 +3,7 @@
 use super::plan::Plan;
 use crate::load::SourceError;
 use crate::run_dir::{Claim, Past, Rewritten, RunFolder};
-use agentv_core::event::Finished;
+use agentv_core::event::summarize;
 use agentv_core::totals::Totals;
 use agentv_wire::RunSpend;
 use std::io;
@@ -63,7 +63,7 @@ pub fn resume(
     resumed.spent = past.spent;
     let totals = &mut resumed.totals;
     resumed.rewritten = past.settle(folder, |record, place| {
-        let Finished { record, .. } = Finished::new(place.clone(), Box::new(record));
+        let (_, record) = summarize(record);
         totals.add(place.position, place.trials, &record);
     })?;
     Ok(resumed)

@@ -75,6 +75,8 @@ pub struct PlannedTarget {
     pub name: TargetName,
     /// As the display shows it: `<name> [provider=<kind>]`.
     pub label: Arc<str>,
+    /// The kind of its provider, as the display shows it.
+    pub kind: String,
     pub provider: Arc<dyn Provider>,
     /// Whether all cases go out in one call, if the provider can.
     pub batching: bool,

@@ -31,7 +31,8 @@ use crate::run::{
 use crate::targets::CallServices;
 use crate::writers::WriterKind;
 use agentv_core::totals::Totals;
-use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunSpec};
+use agentv_wire::event::{RunPlanned, TargetPlan};
+use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunEvent, RunSpec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -231,10 +232,12 @@ impl Session {
         Self { executor: Some(executor), ..self }
     }
 
-    /// Runs all cases to the end.
-    pub async fn run(self, observer: Box<dyn Reporter>) -> Summary {
+    /// Runs all cases to the end. The observer hears every event but the last one, `ended`: that is told by whoever
+    /// knows the exit code.
+    pub async fn run(self, mut observer: Box<dyn Reporter>) -> Summary {
         // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
         let _ = process::become_subreaper();
+        observer.event(&RunEvent::Planned(Box::new(self.planned())));
         let Self { run_id, spec, plan, out, outputs, totals, store, services, processes, executor } =
             self;
         let gates = spec.gates;
@@ -263,6 +266,24 @@ impl Session {
             store.close(&outcome, &mut conclusion);
         }
         Summary { run_id, outcome, took, conclusion, cassette, results, out, is_kept }
+    }
+
+    /// The run in numbers, before its first case.
+    fn planned(&self) -> RunPlanned {
+        let targets = self.plan.lanes().map(|lane| TargetPlan {
+            name: lane.target.name.clone(),
+            provider: lane.target.kind.clone(),
+            suite: lane.suite.suite.id.clone(),
+            cases: lane.cases,
+            trials: lane.trials.count(),
+        });
+        RunPlanned {
+            run: self.run_id.clone(),
+            total: self.plan.total,
+            done: self.totals.recorded(),
+            out: self.out.display().to_string(),
+            targets: targets.collect(),
+        }
     }
 
     pub fn run_id(&self) -> &str {

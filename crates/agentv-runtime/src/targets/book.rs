@@ -1,5 +1,6 @@
 //! Targets by name, built when they are first needed, so that an unused one needs no key.
 
+use super::judge_calls::JudgeCalls;
 use super::metered::{self, Metered};
 use super::{LimitBook, Overrun, Spending, Target};
 use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
@@ -93,6 +94,17 @@ impl TargetBook {
         &self.services.spending
     }
 
+    /// A target as graders call it: no more often at once than it says.
+    fn for_graders(&self, name: &TargetName, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        match self.file.find(name.as_str()).and_then(|spec| spec.workers) {
+            Some(workers) => {
+                let permits = self.limits.judge(&self.file.path, name, workers);
+                Arc::new(JudgeCalls::new(provider, permits))
+            }
+            None => provider,
+        }
+    }
+
     fn spec(&self, name: &TargetName) -> Result<&TargetSpec, TargetError> {
         self.file.find(name.as_str()).ok_or_else(|| {
             let available: Vec<&str> = self.file.names().collect();
@@ -162,7 +174,11 @@ impl Targets for JudgeTargets {
     fn judge(&self) -> Result<NamedProvider, EvaluatorError> {
         match &self.judge {
             Judge::Named(name) => self.named(name.as_str()),
-            Judge::Own(own) | Judge::StandIn(own) => Ok(own.clone()),
+            Judge::Own(own) => Ok(NamedProvider {
+                provider: self.book.for_graders(&own.name, Arc::clone(&own.provider)),
+                name: own.name.clone(),
+            }),
+            Judge::StandIn(own) => Ok(own.clone()),
         }
     }
 
@@ -170,7 +186,10 @@ impl Targets for JudgeTargets {
         let name = TargetName::from(name);
         let found = match &self.judge {
             Judge::StandIn(stand_in) => self.book.spec(&name).map(|_| stand_in.clone()),
-            _ => self.book.provider(&name).map(|provider| NamedProvider { name, provider }),
+            _ => self.book.provider(&name).map(|provider| NamedProvider {
+                provider: self.book.for_graders(&name, provider),
+                name,
+            }),
         };
         found.map_err(|error| EvaluatorError::new(FailureKind::Provider, error.to_string()))
     }

@@ -4,8 +4,9 @@
 use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
-use agentv_core::call::{QueueTime, WaitReason, Waiting};
+use agentv_core::call::{QueueTime, Waiting};
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
+use agentv_wire::event::WaitReason;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -48,7 +49,8 @@ impl Target {
         let estimate = Estimate::of(request, self.policy.max_output_tokens);
         let waits = |delay| {
             self.say(cx, request, || format!("waits {delay:.1?} for its rate limit"));
-            self.tell_wait(WaitReason::RateLimit, attempt, delay, cx);
+            let (target, reason) = (self.name.clone(), WaitReason::RateLimit);
+            cx.waits(Waiting { target, reason, is_throttled: false, attempt, delay });
         };
         let pass = {
             let _line = QueueTimer::of(cx);
@@ -88,10 +90,6 @@ impl Target {
         }
     }
 
-    fn tell_wait(&self, reason: WaitReason, attempt: u32, delay: Duration, cx: &CallContext) {
-        cx.waits(Waiting { target: self.name.clone(), reason, attempt, delay });
-    }
-
     fn say(&self, cx: &CallContext, request: &Request, what: impl FnOnce() -> String) {
         cx.log.verbose(|| format!("{}: {} {}", self.name, request.eval_id, what()));
     }
@@ -116,7 +114,13 @@ impl Layer for Target {
             };
             self.say(cx, request, || format!("is asked again in {wait:.1?}: {error}"));
             let is_throttled = error.http_status() == Some(THROTTLED);
-            self.tell_wait(WaitReason::Retry { is_throttled }, tries + 1, wait, cx);
+            cx.waits(Waiting {
+                target: self.name.clone(),
+                reason: WaitReason::Retry,
+                is_throttled,
+                attempt: tries + 1,
+                delay: wait,
+            });
             tokio::select! {
                 biased;
                 () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),

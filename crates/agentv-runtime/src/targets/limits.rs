@@ -7,10 +7,11 @@ use super::shared::{LocalLimits, SharedLimits, TargetRate};
 use crate::providers::{CallPolicy, RateLimits};
 use agentv_core::{ProviderError, Request, Response, TargetName};
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -21,22 +22,40 @@ pub struct LimitBook {
     shared: Arc<dyn SharedLimits>,
     /// A lock and not a message: looking one up is quick and happens once per eval file and target.
     limits: Mutex<HashMap<(PathBuf, TargetName), Arc<Limits>>>,
+    /// The calls of graders that each judge takes at once; locked as briefly.
+    judges: Mutex<HashMap<(PathBuf, TargetName), Arc<Semaphore>>>,
 }
 
 impl Default for LimitBook {
     fn default() -> Self {
-        Self { shared: Arc::new(LocalLimits::default()), limits: Mutex::default() }
+        Self {
+            shared: Arc::new(LocalLimits::default()),
+            limits: Mutex::default(),
+            judges: Mutex::default(),
+        }
     }
 }
 
 impl LimitBook {
     pub fn new(shared: Arc<dyn SharedLimits>) -> Arc<Self> {
-        Arc::new(Self { shared, limits: Mutex::default() })
+        Arc::new(Self { shared, limits: Mutex::default(), judges: Mutex::default() })
     }
 
     /// Of a run whose work is all done in this process.
     pub fn local(spending: &Arc<Spending>) -> Arc<Self> {
         Self::new(Arc::new(LocalLimits::new(Arc::clone(spending))))
+    }
+
+    /// The permits of a judge that takes this many calls at once.
+    pub(super) fn judge(
+        &self,
+        file: &Path,
+        name: &TargetName,
+        workers: NonZeroUsize,
+    ) -> Arc<Semaphore> {
+        let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file.to_owned(), name.clone());
+        Arc::clone(judges.entry(key).or_insert_with(|| Arc::new(Semaphore::new(workers.get()))))
     }
 
     pub(super) fn shared(&self) -> &Arc<dyn SharedLimits> {

@@ -3,6 +3,7 @@
 mod book;
 mod calls;
 mod gate;
+mod judge_calls;
 mod limits;
 mod metered;
 mod rate;

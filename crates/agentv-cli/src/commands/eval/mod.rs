@@ -72,7 +72,6 @@ async fn attempt(
     let warnings = opened.report.noticed();
     let session = opened.session;
     let spec = session.spec().clone();
-    show::begin(&session, showing);
     let observer = show::reporter(&session, showing);
     let summary = session.run(observer).await;
     let finish = Finish { summary: &summary, spec: &spec, showing, warnings, presentation };

@@ -9,8 +9,8 @@ use crate::terminal::{
 };
 use agentv_runtime::run::{Outcome, Reporter};
 use agentv_runtime::session::{Session, Summary};
-use agentv_wire::progress::{FailedCase, FailedGrading, ProgressEvent, RunBegins, RunSummary};
-use agentv_wire::{Exit, RunSpec, RunTotals};
+use agentv_wire::event::{FailedCase, FailedGrading, RunEnded};
+use agentv_wire::{Exit, RunEvent, RunSpec, RunTotals};
 
 /// Where things are said that are no data: what was loaded, who is asked, what was written.
 pub(super) fn screen(showing: Showing) -> Screen {
@@ -21,31 +21,14 @@ pub(super) fn screen(showing: Showing) -> Screen {
     }
 }
 
-/// Tells a program what is to come.
-pub(super) fn begin(session: &Session, showing: Showing) {
-    if showing != Showing::Json {
-        return;
-    }
-    let plan = session.plan();
-    let begins = RunBegins {
-        run: session.run_id().to_owned(),
-        total: plan.total,
-        done: session.totals().recorded(),
-        out: session.out().display().to_string(),
-        targets: plan.lanes().map(|lane| lane.target.label.to_string()).collect(),
-    };
-    show_event(&ProgressEvent::Run(begins), &mut Screen::new());
-}
-
 /// Who hears of every case.
 pub(super) fn reporter(session: &Session, showing: Showing) -> Box<dyn Reporter> {
     let (totals, total) = (session.totals(), session.plan().total);
-    let done = totals.recorded();
     match showing {
-        Showing::Lines => Box::new(Progress::new(done, total)),
+        Showing::Lines => Box::new(Progress::new()),
         Showing::Live => Box::new(Live::start(totals, total, session.spec().verbose)),
         Showing::Quiet => Box::new(Quiet::new(Paint::of_stdout())),
-        Showing::Json => Box::new(Events::new(done, total)),
+        Showing::Json => Box::new(Events::new()),
     }
 }
 
@@ -122,14 +105,14 @@ pub(super) fn end(finish: &Finish<'_>, exit: Exit, environment: &Environment, sc
             steps(&next, Paint::of_stdout(), screen);
         }
         Showing::Json => {
-            let summary = Box::new(run_summary(finish, exit));
-            show_event(&ProgressEvent::Summary(summary), &mut Screen::new());
+            let ended = Box::new(ended(finish, exit));
+            show_event(&RunEvent::Ended(ended), &mut Screen::new());
         }
         _ => {}
     }
 }
 
-fn run_summary(finish: &Finish<'_>, exit: Exit) -> RunSummary {
+fn ended(finish: &Finish<'_>, exit: Exit) -> RunEnded {
     let Summary { run_id, outcome, took, out, .. } = finish.summary;
     let highlights = &outcome.totals.highlights;
     let failures = highlights.failures.iter().map(|failure| FailedCase {
@@ -145,13 +128,14 @@ fn run_summary(finish: &Finish<'_>, exit: Exit) -> RunSummary {
         evaluator: error.evaluator.clone(),
         message: error.message.clone(),
     });
-    RunSummary {
+    RunEnded {
         run: run_id.clone(),
         exit_code: exit as u8,
         duration_ms: took.as_secs_f64() * 1000.0,
         totals: finish.numbers(),
         failures: failures.collect(),
         grading_errors: grading_errors.collect(),
+        retries: outcome.totals.retries,
         out: out.display().to_string(),
     }
 }

@@ -1,13 +1,14 @@
 //! What a run looks like at a moment.
 
-use super::super::case_line::target_name;
 use super::super::counts::{Count, each, shown};
 use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
-use super::super::text::{cut_end, cut_middle, one_line};
+use super::super::text::cut_end;
+use super::running::Running;
 use crate::format;
-use agentv_core::EvalId;
-use agentv_core::event::Finished;
+use agentv_core::WorkId;
 use agentv_core::totals::{GroupTotals, Totals, usage};
+use agentv_wire::RunEvent;
+use agentv_wire::event::CaseFinished;
 use anstyle::Style;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,13 +37,6 @@ pub(super) struct Board {
     is_stopping: bool,
 }
 
-#[derive(Debug)]
-struct Running {
-    eval_id: EvalId,
-    label: Arc<str>,
-    since: Instant,
-}
-
 impl Board {
     /// `totals` has the cases that are done already.
     pub(super) fn new(totals: &Totals, total: usize, now: Instant) -> Self {
@@ -56,24 +50,38 @@ impl Board {
         }
     }
 
-    pub(super) fn start(&mut self, eval_id: EvalId, label: Arc<str>, now: Instant) {
-        self.running.push_back(Running { eval_id, label, since: now });
+    /// Takes in what happened at this moment.
+    pub(super) fn event(&mut self, event: &RunEvent, now: Instant) {
+        match event {
+            RunEvent::Started(started) => {
+                self.running.push_back(Running::new(Arc::clone(&started.work), now));
+            }
+            RunEvent::Waiting(wait) => self.update(&wait.work, |case| case.wait(wait, now)),
+            RunEvent::Answered(answered) => self.update(&answered.work, Running::proceed),
+            RunEvent::Grading(grading) => self.update(&grading.work, Running::grade),
+            RunEvent::Finished(finished) => self.finish(finished),
+            RunEvent::Stopping => self.is_stopping = true,
+            RunEvent::Planned(_) | RunEvent::Log(_) | RunEvent::Ended(_) => {}
+        }
     }
 
-    pub(super) fn finish(&mut self, finished: &Finished) {
-        // The longest running is often the next to be done, so it is soon found.
-        let is_it = |running: &Running| {
-            running.eval_id.as_str() == finished.record.eval_id
-                && running.label == finished.place.label
-        };
-        if let Some(at) = self.running.iter().position(is_it) {
+    fn finish(&mut self, finished: &CaseFinished) {
+        if let Some(at) = self.find(&finished.work) {
             self.running.remove(at);
         }
         self.done.add(&finished.record, finished.outcome, &usage(&finished.record));
     }
 
-    pub(super) fn stop(&mut self) {
-        self.is_stopping = true;
+    fn update(&mut self, work: &Arc<WorkId>, change: impl FnOnce(&mut Running)) {
+        let at = self.find(work);
+        if let Some(running) = at.and_then(|at| self.running.get_mut(at)) {
+            change(running);
+        }
+    }
+
+    /// The longest running is often the next to be done, so it is soon found.
+    fn find(&self, work: &Arc<WorkId>) -> Option<usize> {
+        self.running.iter().position(|running| running.is_of(work))
     }
 
     fn done(&self) -> usize {
@@ -207,24 +215,8 @@ impl Board {
     }
 }
 
-impl Running {
-    fn line(&self, now: Instant, width: usize, paint: Paint) -> String {
-        let time = format::clock(now.saturating_duration_since(self.since));
-        let time = format!("{time:>7}  ");
-        let room = width.saturating_sub(time.width());
-        let target = one_line(target_name(&self.label));
-        let id = one_line(self.eval_id.as_str());
-        // The id is what one looks for; the target's name is there if both have room.
-        let with_target = room >= 24 + target.width() + 2;
-        let id_room = if with_target { room - target.width() - 2 } else { room };
-        let id = cut_middle(&id, id_room);
-        let target = if with_target { format!("  {target}") } else { String::new() };
-        format!("{}{id}{}", painted(paint, DIM, &time), painted(paint, DIM, &target))
-    }
-}
-
 /// Nothing has no colour.
-fn painted(paint: Paint, style: Style, text: &str) -> String {
+pub(super) fn painted(paint: Paint, style: Style, text: &str) -> String {
     if text.is_empty() { String::new() } else { paint.paint(style, text) }
 }
 
@@ -242,7 +234,29 @@ pub(in crate::terminal) fn whole(tokens: f64) -> u64 {
 mod tests {
     use super::*;
     use agentv_core::totals::Counts;
+    use agentv_wire::event::{CaseAnswered, CaseGrading, CaseStarted, CaseWaiting, WaitReason};
     use agentv_wire::{TokenUsage, Usage};
+
+    fn work(eval_id: &str, trial: u32) -> Arc<WorkId> {
+        let (suite, target) = ("evals/a.yaml".into(), "gpt".into());
+        Arc::new(WorkId { suite, eval_id: eval_id.into(), target, trial })
+    }
+
+    fn started(eval_id: &str, trial: u32) -> RunEvent {
+        RunEvent::Started(CaseStarted { work: work(eval_id, trial), label: Arc::default() })
+    }
+
+    fn waiting(trial: u32, reason: WaitReason, throttled: bool) -> RunEvent {
+        RunEvent::Waiting(Box::new(CaseWaiting {
+            work: work("refund", trial),
+            called_target: "judge".into(),
+            reason,
+            throttled,
+            attempt: 3,
+            delay_ms: 6_500.0,
+            until: String::new(),
+        }))
+    }
 
     /// A run of 40 cases after 30 seconds: 12 are done, of which 2 failed, and 5 are running.
     fn board() -> (Board, Instant) {
@@ -251,8 +265,7 @@ mod tests {
         board.done.counts = Counts { passed: 10, failed: 2, errors: 0, ungraded: 0 };
         for number in 0..5_u32 {
             let since = began + Duration::from_secs((10 + number).into());
-            let id = EvalId::from(format!("billing-of-a-long-name-{number}"));
-            board.start(id, Arc::from("gpt [provider=azure]"), since);
+            board.event(&started(&format!("billing-of-a-long-name-{number}"), 0), since);
         }
         let tokens = TokenUsage { input: 1e4, output: 2e3, cached: None };
         board.done.usage.target = Usage { cost_usd: Some(0.0123), token_usage: Some(tokens) };
@@ -336,8 +349,50 @@ mod tests {
     #[test]
     fn a_run_that_stops_says_so() {
         let (mut board, now) = board();
-        board.stop();
+        board.event(&RunEvent::Stopping, now);
         let frame = board.frame(now, (80, 24), Paint::Plain);
         assert_eq!(frame[2], "Stopping: 5 cases under way. Ctrl-C again ends them now.");
+    }
+
+    #[test]
+    fn a_running_case_shows_its_phase_and_what_it_waits_for() {
+        let began = Instant::now();
+        let mut board = Board::new(&Totals::default(), 3, began);
+        for trial in 0..3 {
+            board.event(&started("refund", trial), began);
+        }
+        let rows = |board: &Board, seconds: u64, width: usize| {
+            let now = began + Duration::from_secs(seconds);
+            board.frame(now, (width, 24), Paint::Plain)[2..].to_vec()
+        };
+        board.event(&waiting(0, WaitReason::Retry, true), began);
+        board.event(&waiting(1, WaitReason::Retry, false), began);
+        board.event(&waiting(2, WaitReason::RateLimit, false), began);
+        let expected = [
+            "   0:01  refund  gpt  rate limited by `judge`, retrying in 6 s",
+            "   0:01  refund (trial 2)  gpt  retrying `judge` in 6 s (attempt 3)",
+            "   0:01  refund (trial 3)  gpt  waiting 6 s for the rate limit of `judge`",
+        ];
+        assert_eq!(rows(&board, 1, 100), expected);
+        // With less room, the target's name goes first.
+        let narrow = "   0:04  refund (trial 3)  waiting 3 s for the rate limit of `judge`";
+        assert_eq!(rows(&board, 4, 70)[2], narrow);
+        assert_eq!(rows(&board, 4, 60)[2], "   0:04  refund (trial 3)  gpt");
+        // A wait that is over is not shown any more, whatever comes next.
+        assert!(rows(&board, 7, 100).iter().all(|row| row.ends_with("  gpt")));
+        let grading = RunEvent::Grading(CaseGrading { work: work("refund", 1) });
+        board.event(&grading, began + Duration::from_secs(1));
+        let answered = CaseAnswered { work: work("refund", 2), duration_ms: 1.0, error: None };
+        board.event(&RunEvent::Answered(answered), began + Duration::from_secs(1));
+        let expected = [
+            "   0:02  refund  gpt  rate limited by `judge`, retrying in 5 s",
+            "   0:02  refund (trial 2)  gpt  grading",
+            "   0:02  refund (trial 3)  gpt",
+        ];
+        assert_eq!(rows(&board, 2, 100), expected);
+        // A judge may have to wait, too; then the case is graded again.
+        board.event(&waiting(1, WaitReason::Retry, true), began);
+        assert!(rows(&board, 2, 100)[1].contains("gpt  rate limited by `judge`"));
+        assert!(rows(&board, 8, 100)[1].ends_with("gpt  grading"));
     }
 }

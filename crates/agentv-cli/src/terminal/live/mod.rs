@@ -2,14 +2,14 @@
 
 mod board;
 mod painter;
+mod running;
 
 use super::case_line::case_line;
 use super::style::{self, Paint};
-use agentv_core::event::Finished;
 use agentv_core::totals::Totals;
-use agentv_core::{LogLevel, RunEvent};
 use agentv_runtime::run::Reporter;
-use agentv_wire::Outcome;
+use agentv_wire::event::{CaseFinished, LogLine};
+use agentv_wire::{LogLevel, Outcome, RunEvent};
 use board::Board;
 pub(super) use board::whole;
 use painter::Painter;
@@ -78,7 +78,7 @@ impl Live {
     }
 
     /// A case that did not pass has a line that stays; one that did, only for those who want to know everything.
-    fn tell(&mut self, finished: &Finished) -> Option<String> {
+    fn tell(&mut self, finished: &CaseFinished) -> Option<String> {
         let is_bad = finished.outcome != Outcome::Pass;
         if !is_bad && !self.verbose {
             return None;
@@ -97,20 +97,17 @@ impl Reporter for Live {
     fn event(&mut self, event: &RunEvent) {
         let line = match event {
             RunEvent::Finished(finished) => self.tell(finished).map(Above::Out),
-            RunEvent::Log { level: LogLevel::Verbose, text } => Some(Above::Out(text.clone())),
-            RunEvent::Log { level: LogLevel::Warning, text } => Some(Above::Warning(text.clone())),
+            RunEvent::Log(LogLine { level: LogLevel::Verbose, text }) => {
+                Some(Above::Out(text.clone()))
+            }
+            RunEvent::Log(LogLine { level: LogLevel::Warning, text }) => {
+                Some(Above::Warning(text.clone()))
+            }
             _ => None,
         };
         let mut state = self.shared.state();
         state.above.extend(line);
-        match event {
-            RunEvent::Started { work, label } => {
-                state.board.start(work.eval_id.clone(), Arc::clone(label), Instant::now());
-            }
-            RunEvent::Finished(finished) => state.board.finish(finished),
-            RunEvent::Stopping => state.board.stop(),
-            _ => {}
-        }
+        state.board.event(event, Instant::now());
     }
 }
 

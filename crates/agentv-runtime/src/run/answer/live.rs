@@ -4,7 +4,9 @@ use super::{Answer, AnswerSource};
 use crate::deadline;
 use crate::run::case::CaseContext;
 use crate::run::workspace::{self, Unready};
+use agentv_core::call::Waiting;
 use agentv_core::{Answered, ProviderError, Request, Response};
+use agentv_wire::event::WaitReason;
 use async_trait::async_trait;
 use std::time::{Duration, Instant};
 
@@ -27,6 +29,14 @@ impl AnswerSource for Live {
                 workspace.remove().await;
             }
             request.attempt += 1;
+            let wait = Waiting {
+                target: cx.work.on.target.name.clone(),
+                reason: WaitReason::Retry,
+                is_throttled: false,
+                attempt: request.attempt + 1,
+                delay: Duration::ZERO,
+            };
+            cx.log.waiting(&cx.work.id, wait);
             cx.log.verbose(|| {
                 format!("{}: timed out, attempt {} follows", request.eval_id, request.attempt + 1)
             });

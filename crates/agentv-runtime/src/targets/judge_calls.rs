@@ -1,0 +1,40 @@
+//! How many calls of graders a judge takes at once.
+
+use super::calls::QueueTimer;
+use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+
+/// A target as graders call it. Cases are graded beside each other and their judges are asked at the same time, so a judge
+/// that says how much it takes (`workers`) is given no more, whichever case asks. Who waits for its turn holds nothing.
+#[derive(Debug)]
+pub(super) struct JudgeCalls {
+    provider: Arc<dyn Provider>,
+    permits: Arc<Semaphore>,
+}
+
+impl JudgeCalls {
+    pub(super) fn new(provider: Arc<dyn Provider>, permits: Arc<Semaphore>) -> Self {
+        Self { provider, permits }
+    }
+}
+
+impl Layer for JudgeCalls {
+    fn inner(&self) -> &dyn Provider {
+        &*self.provider
+    }
+
+    async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let permit = {
+            let _waiting = QueueTimer::of(cx);
+            tokio::select! {
+                biased;
+                () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),
+                permit = self.permits.acquire() => permit,
+            }
+        };
+        let outcome = self.provider.invoke(request, cx).await;
+        drop(permit);
+        outcome
+    }
+}
