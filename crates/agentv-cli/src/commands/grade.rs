@@ -5,7 +5,7 @@ use crate::args::GradeArgs;
 use crate::settings::{Environment, RunOrder};
 use agentv_runtime::results_io::{ResultsError, find_results};
 use agentv_runtime::run_dir::{RunFiles, folder_of_output};
-use agentv_runtime::session::{Refused, asked_targets};
+use agentv_runtime::session::{Refused, asked_targets, check_format};
 use agentv_wire::{Exit, RunInfo};
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -36,6 +36,7 @@ fn find(name: &Path, environment: &Environment) -> Result<(PathBuf, Option<RunIn
     let results = find_results(&name, &environment.bases()).map_err(|error| unreadable(&error))?;
     let folder = RunFiles::beside(&results).or_else(|| folder_of_output(&results, &runs));
     let info = folder.and_then(|folder| folder.info().ok());
+    info.as_ref().map_or(Ok(()), check_format)?;
     Ok((results, info))
 }
 

@@ -4,11 +4,11 @@
 
 use crate::context;
 use crate::runs::{folder, info};
-use agentv_test_support::{Ran, TestContext};
+use agentv_test_support::{FakeLlm, Ran, TestContext, cli_target, openai_target};
 use serde_json::{Value, json};
 
 /// What a run comes to. A view leaves out what it does not show.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Numbers {
     passed: Option<usize>,
     failed: Option<usize>,
@@ -110,17 +110,27 @@ fn eval(cx: &TestContext, more: &[&str]) -> Ran {
 /// Runs a scenario as people, scripts and programs see it, and looks at everything that it leaves.
 #[track_caller]
 fn check(suite: &Value, more: &[&str], expected: &Numbers) {
-    let cx = repository(suite);
-    let ran = eval(&cx, more);
+    check_run(
+        &|more_still| {
+            let cx = repository(suite);
+            let ran = eval(&cx, &[more, more_still].concat());
+            (cx, ran)
+        },
+        expected,
+    );
+}
+
+/// The same for any way to run a scenario; `run` is given the flags of a view.
+#[track_caller]
+fn check_run(run: &dyn Fn(&[&str]) -> (TestContext, Ran), expected: &Numbers) {
+    let (cx, ran) = run(&[]);
     same("the lines for scripts", &of_lines(&ran.stdout), expected);
     check_kept(&cx, expected);
 
-    let cx = repository(suite);
-    let quiet = eval(&cx, &[more, &["--quiet"]].concat());
+    let (_cx, quiet) = run(&["--quiet"]);
     same("--quiet", &of_lines(&quiet.stdout), expected);
 
-    let cx = repository(suite);
-    let events = eval(&cx, &[more, &["--format", "json"]].concat());
+    let (_cx, events) = run(&["--format", "json"]);
     let events: Vec<Value> =
         events.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let summary = events.last().unwrap();
@@ -400,6 +410,69 @@ fn cases_that_were_not_run_are_counted_as_such() {
         ..used(4, 5)
     };
     check(&suite(), &["--max-errors", "1"], &expected);
+}
+
+/// One pass after the other, without a judge.
+fn passes(ids: &[&str]) -> Value {
+    let evaluators = json!([{ "name": "alpha", "type": "contains", "value": "alpha" }]);
+    let cases: Vec<Value> = ids.iter().map(|id| case(id, "first", &evaluators)).collect();
+    json!({ "execution": { "target": "one" }, "evalcases": cases })
+}
+
+/// This many of the cases above, and the others without a record.
+fn passed(passed: usize, not_run: usize, used: Numbers) -> Numbers {
+    Numbers {
+        passed: Some(passed),
+        failed: Some(0),
+        ungraded: Some(0),
+        errors: Some(0),
+        not_run: Some(not_run),
+        grading_errors: Some(0),
+        mean: Some(1.0),
+        ..used
+    }
+}
+
+#[test]
+fn cases_that_a_budget_left_out_are_counted_as_such() {
+    // An answer of the fake API is 101 + 23 tokens, and at this price 12.4 cents.
+    let api = FakeLlm::answering("alpha");
+    let target = openai_target("one", &api.url()) + "    pricing: {input: 1000, output: 1000}\n";
+    let used = Numbers { cost: Some(0.248), tokens: Some(248.0), ..used(0, 0) };
+    for budget in [["--max-cost", "0.2"], ["--max-tokens", "200"]] {
+        let run = |more: &[&str]| {
+            let cx = repository(&passes(&["a", "b", "c", "d", "e"]));
+            cx.write("targets.yaml", &agentv_test_support::targets(std::slice::from_ref(&target)));
+            let ran = eval(&cx, &[&budget, more].concat());
+            ran.code(3).stderr_has("3 cases were not run");
+            (cx, ran)
+        };
+        check_run(&run, &passed(2, 3, used));
+    }
+}
+
+/// Runs `a`, `b` and `c` on a command, and sends Ctrl-C while `b` is under way and the record of `a` is written.
+#[track_caller]
+fn interrupted(more: &[&str]) -> (TestContext, Ran) {
+    let cx = repository(&passes(&["a", "b", "c"]));
+    let meeting = cx.meeting("meeting");
+    let recorded = r#"until grep -q '"eval_id":"a"' out.jsonl; do sleep 0.01; done"#;
+    let hold = format!("{recorded}; {}; exec sleep 600", meeting.tell("b"));
+    let command = format!("case {{EVAL_ID}} in b) {hold};; esac; echo alpha");
+    cx.write("targets.yaml", &agentv_test_support::targets(&[cli_target("one", &command)]));
+    let args = ["eval", "suite.yaml", "--out", "out.jsonl", "--targets", "targets.yaml"];
+    let running = cx.agentv(args.iter().chain(more)).start();
+    meeting.next();
+    running.signal("INT");
+    let ran = running.finish();
+    ran.code(130);
+    (cx, ran)
+}
+
+#[test]
+fn cases_that_an_interrupt_left_out_are_counted_as_such() {
+    // A command says nothing of its cost.
+    check_run(&interrupted, &passed(1, 2, used(0, 0)));
 }
 
 #[test]

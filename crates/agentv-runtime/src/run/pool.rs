@@ -19,6 +19,7 @@ use futures_util::stream::FuturesUnordered;
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroUsize;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
@@ -217,24 +218,24 @@ impl Worker {
         let mut grading = FuturesUnordered::new();
         while !self.is_over() {
             let _permit = match &self.shared.permits {
-                Some(permits) => Some(permits.acquire().await),
+                Some(permits) => Some(beside(&mut grading, permits.acquire()).await),
                 None => None,
             };
             let Some(queued) = self.queue.next() else { break };
             let Some((work, source)) = queued.work() else { continue };
             let slot = Arc::new(WorkerSlot::new(&self));
             let mut running = Box::pin(self.finish(work, source, Arc::clone(&slot)));
-            let goes_on = loop {
+            let answered = async {
                 tokio::select! {
                     biased;
-                    goes_on = &mut running => break goes_on,
-                    () = slot.freed.notified() => {
-                        grading.push(running);
-                        break true;
-                    }
-                    Some(_) = grading.next() => {}
+                    goes_on = &mut running => Some(goes_on),
+                    () = slot.freed.notified() => None,
                 }
             };
+            let goes_on = beside(&mut grading, answered).await.unwrap_or_else(|| {
+                grading.push(running);
+                true
+            });
             if !goes_on {
                 break;
             }
@@ -265,6 +266,21 @@ impl Worker {
         let rendered = Some(shared.rendering.render(&record, &work));
         let finished = finished(work.id, work.on.place(&work.case), *record);
         shared.queue(RunEvent::Finished(Box::new(finished)), rendered).await
+    }
+}
+
+/// Waits for something. Cases that are only graded are finished meanwhile.
+async fn beside<T>(
+    grading: &mut FuturesUnordered<impl Future>,
+    awaited: impl Future<Output = T>,
+) -> T {
+    let mut awaited = pin!(awaited);
+    loop {
+        tokio::select! {
+            biased;
+            found = &mut awaited => return found,
+            Some(_) = grading.next() => {}
+        }
     }
 }
 

@@ -19,20 +19,24 @@ mod store;
 pub use conclusion::{Conclusion, Problem};
 pub use jobs::{JobError, JobReader, JobWriter};
 pub use recorded::Regrading;
-pub use resume::{ResumeOrder, asked_targets, last_run, resumable};
+pub use resume::{ResumeOrder, asked_targets, check_format, last_run, resumable};
 pub use selection::Selected;
 
-use crate::config::Env;
+// What a library user needs besides.
+pub use crate::config::Env;
+pub use crate::run::Reporter;
+pub use agentv_wire::RunEvent;
+pub use agentv_wire::RunSpec;
+
 use crate::load::{Loader, Report, Selection};
 use crate::process::{self, Processes};
-use crate::run::{
-    Ended, Executor, Limit, Outcome, Outputs, Plan, Reporter, Resumed, Run, RunSettings,
-};
+use crate::run::{Ended, Executor, Limit, Outcome, Outputs, Plan, Resumed, Run, RunSettings};
 use crate::targets::CallServices;
 use crate::writers::WriterKind;
 use agentv_core::totals::Totals;
 use agentv_wire::event::{RunPlanned, TargetPlan};
-use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunEvent, RunSpec};
+use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunTotals};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -116,6 +120,15 @@ impl Refused {
     }
 }
 
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        self.help.as_ref().map_or(Ok(()), |help| write!(f, " ({help})"))
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// A run that is ready to begin.
 #[derive(Debug)]
 pub struct Session {
@@ -166,6 +179,14 @@ pub struct Summary {
     pub out: PathBuf,
     /// Whether there is a run folder.
     pub is_kept: bool,
+}
+
+impl Summary {
+    /// The numbers that every view of the run shows.
+    pub fn totals(&self) -> RunTotals {
+        let Outcome { totals, missing, .. } = &self.outcome;
+        totals.wire(Some(totals.recorded() + missing))
+    }
 }
 
 impl Session {

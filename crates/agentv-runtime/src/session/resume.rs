@@ -62,8 +62,8 @@ pub fn resumable(run: &str, runs: &Runs) -> Result<RunInfo, Refused> {
     Ok(info)
 }
 
-/// Refuses a run folder of another format.
-pub(super) fn check_format(info: &RunInfo) -> Result<(), Refused> {
+/// Refuses a run folder of another format, which this version can neither resume nor grade.
+pub fn check_format(info: &RunInfo) -> Result<(), Refused> {
     if info.format == RUN_FORMAT {
         return Ok(());
     }
