@@ -1,7 +1,9 @@
 //! What `--format json` prints: every event names its case, phases come in their order, waits are told and counted.
 
 use crate::context;
-use agentv_test_support::{FakeLlm, FakeReply, Ran, TestContext, cases, mock_target, targets};
+use agentv_test_support::{
+    FakeLlm, FakeReply, Ran, TestContext, cases, cli_target, mock_target, targets,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -136,4 +138,19 @@ fn a_rate_limit_is_told_and_is_no_retry() {
         assert!(waits.iter().all(|at| *at == 1), "{phases:?}");
     }
     assert_eq!(events.last().unwrap()["retries"], 0);
+}
+
+#[test]
+fn an_attempt_after_a_time_out_is_a_retry_without_a_wait() {
+    let cx = context();
+    cx.write("targets.yaml", &targets(&[cli_target("default", "sleep 60")]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    let limits = ["suite.yaml", "--agent-timeout", "0.2", "--max-retries", "2"];
+    let (ran, events) = events(&cx, &limits);
+    ran.code(3);
+    let phases = ["started", "waiting", "waiting", "answered", "finished"];
+    assert_eq!(by_work(&events)["suite.yaml#one@default~0"], phases);
+    let attempts = [2, 3].map(|at: usize| (&events[at]["attempt"], &events[at]["delay_ms"]));
+    assert_eq!(attempts, [(&2.into(), &0.into()), (&3.into(), &0.into())]);
+    assert_eq!(events.last().unwrap()["retries"], 2);
 }

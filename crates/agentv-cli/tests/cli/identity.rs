@@ -134,7 +134,6 @@ fn files_of_one_name_in_two_folders_are_two_suites() {
 }
 
 #[test]
-#[ignore = "needs the events of the branch `events`"]
 fn events_name_the_suite_of_their_case() {
     let cx = two_suites();
     cx.write("again", "");

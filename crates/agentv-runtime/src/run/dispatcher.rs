@@ -82,7 +82,7 @@ pub async fn run(run: Run) -> Outcome {
     let cancel = CancellationToken::new();
     let lines_sent = Arc::new(AtomicUsize::new(0));
     let log_lines: Arc<dyn Log> =
-        Arc::new(Lines { lines, sent: Arc::clone(&lines_sent), verbose: run.settings.verbose });
+        Arc::new(LogSender { lines, sent: Arc::clone(&lines_sent), verbose: run.settings.verbose });
     let shared = Shared {
         settings: run.settings,
         executor: run.executor.unwrap_or_else(|| {
@@ -349,14 +349,14 @@ impl Interrupts {
 
 /// Passes on what plug-ins say.
 #[derive(Debug)]
-struct Lines {
+struct LogSender {
     lines: mpsc::UnboundedSender<RunEvent>,
     /// How many were sent. Workers read it, so that their events are shown after the lines before them.
     sent: Arc<AtomicUsize>,
     verbose: bool,
 }
 
-impl Lines {
+impl LogSender {
     fn send(&self, line: RunEvent) {
         // The dispatcher outlives everyone who speaks; if it is gone, so is the run.
         let _ = self.lines.send(line);
@@ -364,7 +364,7 @@ impl Lines {
     }
 }
 
-impl Log for Lines {
+impl Log for LogSender {
     fn wants(&self, level: LogLevel) -> bool {
         level == LogLevel::Warning || self.verbose
     }

@@ -259,6 +259,8 @@ impl Session {
         // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
         let _ = process::become_subreaper();
         observer.event(&RunEvent::Planned(Box::new(self.planned())));
+        // It may be long until something else happens.
+        observer.pause();
         let Self { run_id, spec, plan, out, outputs, totals, store, services, processes, executor } =
             self;
         let gates = spec.gates;
