@@ -27,20 +27,20 @@ pub(crate) struct ResultsArgs {
     pub out: Option<PathBuf>,
     /// The format of the results [default: jsonl]
     #[arg(long, value_name = "FORMAT", value_enum)]
-    pub output_format: Option<OutputFormat>,
+    pub output_format: Option<OutputFormatArg>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
+pub(crate) enum OutputFormatArg {
     Jsonl,
     Yaml,
 }
 
-impl From<OutputFormat> for agentv_wire::OutputFormat {
-    fn from(format: OutputFormat) -> Self {
+impl From<OutputFormatArg> for agentv_wire::OutputFormat {
+    fn from(format: OutputFormatArg) -> Self {
         match format {
-            OutputFormat::Jsonl => Self::Jsonl,
-            OutputFormat::Yaml => Self::Yaml,
+            OutputFormatArg::Jsonl => Self::Jsonl,
+            OutputFormatArg::Yaml => Self::Yaml,
         }
     }
 }

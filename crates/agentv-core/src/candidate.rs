@@ -29,16 +29,23 @@ pub struct Candidate {
     pub workspace: Option<PathBuf>,
 }
 
+/// Why there is nothing to grade, and what was changed all the same.
+#[derive(Debug, Clone)]
+pub struct MissingAnswer {
+    pub error: ProviderError,
+    pub file_changes: Option<FileChanges>,
+}
+
 impl Candidate {
     /// What a source brought, as graders see it; the error where there is no answer.
     pub fn observe(
         answered: Answered,
         exploration_tools: &[String],
-    ) -> Result<Self, (ProviderError, Option<FileChanges>)> {
+    ) -> Result<Self, Box<MissingAnswer>> {
         let Answered { outcome, wall, file_changes, workspace, numbers, .. } = answered;
         let response = match outcome {
             Ok(response) => response,
-            Err(error) => return Err((error, file_changes)),
+            Err(error) => return Err(Box::new(MissingAnswer { error, file_changes })),
         };
         let mut candidate = Self::new(response, wall, exploration_tools);
         if let Some(numbers) = numbers {

@@ -57,11 +57,6 @@ pub enum AnswerDetail {
 }
 
 impl Needs<'_> {
-    /// Whether a model is asked, and nothing else takes time.
-    pub fn only_asks_models(&self) -> bool {
-        (self.judge || !self.targets.is_empty()) && !self.runs_program
-    }
-
     /// Of somebody who asks the target that judges.
     pub fn of_judge() -> Self {
         Self { judge: true, ..Self::default() }

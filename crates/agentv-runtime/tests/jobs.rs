@@ -1,4 +1,5 @@
 //! Work that is done elsewhere: every job and every result goes through JSON, and the records are the same.
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
 
 use agentv_core::{Answered, Request};
 use agentv_runtime::config::Env;
@@ -116,13 +117,13 @@ evalcases:
       - { name: ok, type: contains, value: ok }
 "#;
 
-const TARGETS: &str = r#"
+const TARGETS: &str = r"
 targets:
   - { name: default, provider: mock, response: ok then }
   - name: command
     provider: cli
     command_template: 'echo nothing here >&2; exit 4'
-"#;
+";
 
 fn project(dir: &Path) -> Vec<PathBuf> {
     let write = |name: &str, text: &str| {
@@ -190,8 +191,8 @@ fn timeless(mut value: Value) -> Value {
 async fn jobs_and_results_that_go_through_json_give_the_same_records() {
     let dir = tempfile::tempdir().unwrap();
     let suites = project(dir.path());
-    let (here, expected) = run(suites.clone(), dir.path(), "here.jsonl", false).await;
-    let (there, found) = run(suites, dir.path(), "there.jsonl", true).await;
+    let (here, expected) = Box::pin(run(suites.clone(), dir.path(), "here.jsonl", false)).await;
+    let (there, found) = Box::pin(run(suites, dir.path(), "there.jsonl", true)).await;
     assert_eq!(expected.as_array().unwrap().len(), 10, "four cases twice, and two rows");
     assert_eq!(found, expected);
     assert_eq!(here.conclusion.exit, Exit::Incomplete);

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 /// secret in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct RunSpec {
     /// The eval files.
     pub suites: Vec<PathBuf>,

@@ -3,7 +3,7 @@
 use crate::args::{CompareArgs, CompareFormat};
 use crate::settings::Environment;
 use crate::terminal::{self, Paint, Screen, markdown_comparisons, show_comparisons};
-use agentv_core::compare::{Errors, Rules, Run, compare};
+use agentv_core::compare::{ComparedRun, Errors, Rules, compare};
 use agentv_core::stats::Resampling;
 use agentv_runtime::results_io::{
     ResultsError, ScoredRun, find_results, match_by_suite, read_scored,
@@ -36,10 +36,10 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
         }
     }
     let Some(((baseline, first), candidates)) = runs.split_first() else { return Exit::Usage };
-    let baseline = Run { name: baseline, records: &first.records };
+    let baseline = ComparedRun { name: baseline, records: &first.records };
     let comparisons: Vec<Comparison> = candidates
         .iter()
-        .map(|(name, run)| compare(baseline, Run { name, records: &run.records }, &rules))
+        .map(|(name, run)| compare(baseline, ComparedRun { name, records: &run.records }, &rules))
         .collect();
     match if args.json { CompareFormat::Json } else { args.format } {
         CompareFormat::Table => show_comparisons(&comparisons, paint(args, environment)),

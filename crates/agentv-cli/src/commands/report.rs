@@ -3,7 +3,7 @@
 use super::compare::fail;
 use crate::args::ReportArgs;
 use crate::format;
-use crate::report::{self, Destination, FORMATS, Github, Source, Wanted, Written};
+use crate::report::{self, Destination, FORMATS, Github, Source, Wanted, WrittenReports};
 use crate::settings::{Environment, GithubActions};
 use crate::terminal::{self, Screen};
 use agentv_runtime::results_io::ResultsError;
@@ -93,7 +93,7 @@ pub(crate) fn write(
 ) -> Result<(Exit, ReportSummary), ResultsError> {
     let actions = GithubActions::around(environment);
     let mut github = actions.as_ref().map(|_| Github::default());
-    let Written { summary, torn, failed } = report::write(source, wanted, github.as_mut())?;
+    let WrittenReports { summary, torn, failed } = report::write(source, wanted, github.as_mut())?;
     if let Some(line) = torn {
         let shown = &source.shown;
         terminal::warn(&format!("{shown}:{line}: the last record was cut off and is left out"));

@@ -29,7 +29,7 @@ struct SuiteCases {
 
 /// Where a case starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct CasePlace {
     pub file: PathBuf,
     pub line: Option<usize>,
 }
@@ -71,14 +71,18 @@ impl CaseBook {
     }
 
     /// Where a case stands. `suite` is what the record or the journal says.
-    pub(super) fn place(&self, record: &RecordSummary, suite: Option<&SuiteId>) -> Option<Place> {
+    pub(super) fn place(
+        &self,
+        record: &RecordSummary,
+        suite: Option<&SuiteId>,
+    ) -> Option<CasePlace> {
         let id = EvalId::from(record.eval_id.as_str());
         let Some(cases) = self.suite(&id, suite) else {
             // The file was edited since the run: its name is still right.
-            return Some(Place { file: self.root.join(suite?.as_str()), line: None });
+            return Some(CasePlace { file: self.root.join(suite?.as_str()), line: None });
         };
         let line = cases.ordinals.get(&id).and_then(|ordinal| cases.lines.get(*ordinal));
-        Some(Place { file: cases.path.clone(), line: line.copied() })
+        Some(CasePlace { file: cases.path.clone(), line: line.copied() })
     }
 
     pub(super) fn expected(

@@ -70,7 +70,7 @@ struct Head<'a> {
 
 /// What came of writing reports.
 #[derive(Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenReports {
     pub summary: ReportSummary,
     /// The line of a last record that was cut off.
     pub torn: Option<usize>,
@@ -83,7 +83,7 @@ pub(crate) fn write(
     source: &Source,
     wanted: &[Wanted],
     mut github: Option<&mut Github>,
-) -> Result<Written, agentv_runtime::results_io::ResultsError> {
+) -> Result<WrittenReports, agentv_runtime::results_io::ResultsError> {
     let head = Head { results: &source.shown, run: source.info.as_ref() };
     let deepest = wanted.iter().map(|wanted| wanted.kind.knowledge).max();
     let knowledge = deepest.max(github.as_ref().map(|_| Knowledge::Places)).unwrap_or_default();
@@ -111,7 +111,7 @@ pub(crate) fn write(
         github.finish(&head, &summary);
     }
     let failed = sinks.into_iter().filter_map(Open::close).collect();
-    Ok(Written { summary, torn, failed })
+    Ok(WrittenReports { summary, torn, failed })
 }
 
 /// A report that is being written.

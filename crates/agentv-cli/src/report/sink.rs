@@ -1,7 +1,7 @@
 //! Where a report goes. A file is written beside its place and moved there when it is whole.
 
 use super::{FORMATS, FormatKind};
-use crate::terminal::Data;
+use crate::terminal::StdoutData;
 use agentv_runtime::atomic_file::AtomicFile;
 use std::fmt;
 use std::fs::File;
@@ -58,7 +58,7 @@ impl Wanted {
 /// Takes the text of a report.
 #[derive(Debug)]
 pub(super) enum Sink {
-    Stdout(BufWriter<Data>),
+    Stdout(BufWriter<StdoutData>),
     File(BufWriter<AtomicFile>),
     /// A pipe or a device: there is nothing to be moved to.
     Direct(BufWriter<File>),
@@ -67,7 +67,7 @@ pub(super) enum Sink {
 impl Sink {
     pub(super) fn open(destination: &Destination) -> io::Result<Self> {
         let path = match destination {
-            Destination::Stdout => return Ok(Self::Stdout(BufWriter::new(Data::new()))),
+            Destination::Stdout => return Ok(Self::Stdout(BufWriter::new(StdoutData::new()))),
             Destination::File(path) => path,
         };
         if path.is_dir() {

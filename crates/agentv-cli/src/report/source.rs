@@ -1,7 +1,7 @@
 //! Which results are reported, and all that is known of each record.
 
 use super::brief;
-use super::cases::{CaseBook, Expected, Place};
+use super::cases::{CaseBook, CasePlace, Expected};
 use crate::settings::Environment;
 use agentv_core::outcome::outcome;
 use agentv_core::totals::{RecordUsage, usage};
@@ -202,7 +202,7 @@ impl Entry<'_> {
     }
 
     /// Where the case stands. The file is named from the repository's root, as GitHub does.
-    pub(super) fn place(&self) -> Option<Place> {
+    pub(super) fn place(&self) -> Option<CasePlace> {
         let mut place = self.cases.place(self.record, self.suite())?;
         if let Ok(inside) = place.file.strip_prefix(self.repo_root) {
             place.file = inside.to_owned();

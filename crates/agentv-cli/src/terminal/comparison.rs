@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
-use super::table::{Cell, Side, Table};
+use super::table::{Cell, Side, TextTable};
 use crate::format::{count, p_value, percent, signed};
 use agentv_wire::comparison::{
     CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, PairOutcome, PairedTest,
@@ -63,14 +63,14 @@ impl Page<'_> {
         self.screen.line(text);
     }
 
-    fn table(&mut self, table: &Table) {
+    fn table(&mut self, table: &TextTable) {
         for line in table.lines(self.paint, self.width) {
             self.line(line);
         }
     }
 
     fn cases(&mut self, cases: &[MatchedCase]) {
-        let mut table = Table::new()
+        let mut table = TextTable::new()
             .column("Eval ID", Side::Left, 7)
             .column("Baseline", Side::Right, 8)
             .column("Candidate", Side::Right, 9)
@@ -170,7 +170,7 @@ impl Page<'_> {
         if groups.is_empty() {
             return;
         }
-        let mut table = Table::new()
+        let mut table = TextTable::new()
             .column(title, Side::Left, 7)
             .column("Cases", Side::Right, 5)
             .column("Baseline", Side::Right, 8)
@@ -204,7 +204,7 @@ impl Page<'_> {
     }
 
     fn overview(&mut self, comparisons: &[Comparison]) {
-        let mut table = Table::new()
+        let mut table = TextTable::new()
             .column("Candidate", Side::Left, 9)
             .column("Cases", Side::Right, 5)
             .column("Baseline", Side::Right, 8)

@@ -1,7 +1,7 @@
 //! Notes on files, in the way of rustc: the line, a mark, and what to do.
 
 use super::style;
-use agentv_runtime::config::{Cost, Note, Place};
+use agentv_runtime::config::{Cost, Note, NotePlace};
 use agentv_runtime::load::Report;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 use std::io::Write;
@@ -40,7 +40,7 @@ fn group<'n>(note: &'n Note, working_dir: &Path) -> Group<'n> {
     }
 }
 
-fn located<'n>(title: Title<'n>, place: &'n Place, path: String) -> Group<'n> {
+fn located<'n>(title: Title<'n>, place: &'n NotePlace, path: String) -> Group<'n> {
     let mut range = place.range.clone();
     let after = &place.text[range.start..];
     // A mark of no width cannot be seen.

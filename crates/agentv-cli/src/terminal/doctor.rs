@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, Paint};
-use crate::commands::doctor::{Area, Finding, State};
+use crate::commands::doctor::{Area, Finding, FindingState};
 use crate::format::count;
 
 /// A line for each finding, under what it belongs to, and a word at the end.
@@ -16,9 +16,9 @@ pub(crate) fn show_findings(findings: &[Finding], screen: &mut Screen) {
             screen.line(format!("{gap}{}", paint.paint(BOLD, title(finding.area))));
         }
         let (mark, style) = match finding.state {
-            State::Good => ("✓", GOOD),
-            State::Warning => ("!", DOUBTFUL),
-            State::Problem => ("✗", BAD),
+            FindingState::Good => ("✓", GOOD),
+            FindingState::Warning => ("!", DOUBTFUL),
+            FindingState::Problem => ("✗", BAD),
         };
         let mark = paint.paint(style, mark);
         screen.line(format!("  {mark} {}: {}", finding.subject, finding.message));
@@ -40,7 +40,7 @@ fn title(area: Area) -> &'static str {
 
 fn verdict(findings: &[Finding], paint: Paint) -> String {
     let of = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let (problems, warnings) = (of(State::Problem), of(State::Warning));
+    let (problems, warnings) = (of(FindingState::Problem), of(FindingState::Warning));
     let warned = count(warnings, "warning", "warnings");
     match (problems, warnings) {
         (0, 0) => paint.paint(GOOD, "All is well."),

@@ -5,11 +5,11 @@ use super::counts::{Count, shown};
 use super::live::whole;
 use super::screen::Screen;
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
-use super::table::{Cell, Side, Table};
+use super::table::{Cell, Side, TextTable};
 use super::text::{cut_end, cut_middle, one_line, wrapped};
 use super::trials::trials;
 use crate::format;
-use agentv_core::totals::{Failure, GroupTotals, Statistics, Totals};
+use agentv_core::totals::{Failure, GroupTotals, ScoreStatistics, Totals};
 use agentv_wire::{EvaluatorTotals, Outcome, RunSpend, RunTotals};
 use anstyle::Style;
 use std::time::Duration;
@@ -28,7 +28,7 @@ const USUAL: usize = 80;
 
 /// A run that is over.
 #[derive(Debug)]
-pub(crate) struct Ending<'a> {
+pub(crate) struct OverviewInput<'a> {
     pub totals: &'a Totals,
     /// The same as every other view has them.
     pub numbers: &'a RunTotals,
@@ -54,7 +54,7 @@ pub(crate) struct Step {
 }
 
 /// Prints it all, but for what to do next.
-pub(crate) fn overview(ending: &Ending<'_>, paint: Paint, screen: &mut Screen) {
+pub(crate) fn overview(ending: &OverviewInput<'_>, paint: Paint, screen: &mut Screen) {
     let mut page = Page { screen, paint, width: width() };
     let totals = ending.totals;
     page.failures(totals);
@@ -176,7 +176,7 @@ impl Page<'_> {
         }
         let has_cost = numbers.all.cost_usd.is_some();
         let has_ungraded = numbers.all.ungraded > 0;
-        let mut table = Table::new()
+        let mut table = TextTable::new()
             .column("Target", Side::Left, 0)
             .column("Mean", Side::Right, 5)
             .column("Pass", Side::Right, 0);
@@ -209,7 +209,7 @@ impl Page<'_> {
         if numbers.evaluators.is_empty() {
             return;
         }
-        let mut table = Table::new()
+        let mut table = TextTable::new()
             .column("Evaluator", Side::Left, 0)
             .column("Mean", Side::Right, 5)
             .column("Pass", Side::Right, 0)
@@ -234,7 +234,7 @@ impl Page<'_> {
         self.more(all.len().min(20), all.len());
     }
 
-    fn table(&mut self, table: &Table) {
+    fn table(&mut self, table: &TextTable) {
         self.screen.line("");
         for line in table.lines(self.paint, Some(self.width)) {
             self.screen.line(line);
@@ -244,7 +244,7 @@ impl Page<'_> {
     /// Of graded cases.
     fn scores(&mut self, totals: &Totals) {
         let scores = totals.scores.graded();
-        let Some(found) = Statistics::of(scores.to_vec()) else { return };
+        let Some(found) = ScoreStatistics::of(scores.to_vec()) else { return };
         let mut numbers = vec![
             format!("mean {}", format::score(found.mean)),
             format!("median {}", format::score(found.median)),
@@ -257,7 +257,7 @@ impl Page<'_> {
                 .push(format!("of {}", format::count(scores.len(), "graded case", "graded cases")));
         }
         self.title("Scores", &numbers.join("  "));
-        let bins = Statistics::distribution(scores);
+        let bins = ScoreStatistics::distribution(scores);
         let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(0).max(1);
         let room = self.width.saturating_sub(20).clamp(5, BAR);
         for ((range, count), style) in bins.into_iter().zip([BAD, BAD, DOUBTFUL, DOUBTFUL, GOOD]) {
@@ -282,7 +282,7 @@ impl Page<'_> {
     }
 
     /// One line that says it all.
-    fn verdict(&mut self, ending: &Ending<'_>) {
+    fn verdict(&mut self, ending: &OverviewInput<'_>) {
         let (totals, all) = (ending.totals, &ending.numbers.all);
         self.screen.line("");
         if all.recorded == 0 {
@@ -318,7 +318,7 @@ impl Page<'_> {
         }
     }
 
-    fn end(&mut self, ending: &Ending<'_>) {
+    fn end(&mut self, ending: &OverviewInput<'_>) {
         if ending.warnings > 0 {
             let warnings = format::count(ending.warnings, "warning", "warnings");
             let text = format!("{warnings} in files, shown above (--strict refuses them)");

@@ -76,9 +76,9 @@ impl Drop for Screen {
 
 /// Standard output for bytes that are no lines of ours. When nobody reads any more, the rest is dropped in silence.
 #[derive(Debug)]
-pub(crate) struct Data(Option<Stdout>);
+pub(crate) struct StdoutData(Option<Stdout>);
 
-impl Data {
+impl StdoutData {
     pub(crate) fn new() -> Self {
         Self(Some(io::stdout()))
     }
@@ -92,7 +92,7 @@ impl Data {
     }
 }
 
-impl Write for Data {
+impl Write for StdoutData {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let Some(out) = &mut self.0 else { return Ok(bytes.len()) };
         match out.write(bytes) {

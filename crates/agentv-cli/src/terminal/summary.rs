@@ -2,7 +2,7 @@
 
 use super::screen::Screen;
 use crate::format::{amount, count, mean_score, money, pass_rate_interval, score};
-use agentv_core::totals::{Highlights, Placed, Statistics, Totals};
+use agentv_core::totals::{Highlights, Placed, ScoreStatistics, Totals};
 use agentv_wire::{OutcomeTotals, RunSpend, RunTotals};
 
 const RULE: &str = "==================================================";
@@ -25,7 +25,7 @@ pub(crate) fn summary(totals: &Totals, numbers: &RunTotals, screen: &mut Screen)
         screen.line(format!("Passed: {}", count - with_error));
     }
     let scores = totals.scores.all();
-    let distribution = Statistics::distribution(&scores);
+    let distribution = ScoreStatistics::distribution(&scores);
     statistics(scores, screen);
     screen.line("Score distribution:");
     for (range, count) in distribution {
@@ -95,7 +95,7 @@ fn errors(highlights: &Highlights, screen: &mut Screen) {
 }
 
 fn statistics(scores: Vec<f64>, screen: &mut Screen) {
-    let Some(found) = Statistics::of(scores) else { return };
+    let Some(found) = ScoreStatistics::of(scores) else { return };
     screen.line(format!("Mean score: {}", score(found.mean)));
     screen.line(format!("Median score: {}", score(found.median)));
     screen.line(format!("Min score: {}", score(found.min)));

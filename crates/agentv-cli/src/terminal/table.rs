@@ -19,7 +19,7 @@ pub(super) enum Side {
 
 /// A table with a head. The first column holds names; where the screen is too narrow, names are cut.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct TextTable {
     columns: Vec<(String, Side, usize)>,
     rows: Vec<Vec<Cell>>,
 }
@@ -41,7 +41,7 @@ impl Cell {
     }
 }
 
-impl Table {
+impl TextTable {
     pub(super) fn new() -> Self {
         Self { columns: Vec::new(), rows: Vec::new() }
     }
@@ -110,8 +110,9 @@ impl Table {
 mod tests {
     use super::*;
 
-    fn table() -> Table {
-        let mut table = Table::new().column("Name", Side::Left, 0).column("Score", Side::Right, 7);
+    fn table() -> TextTable {
+        let mut table =
+            TextTable::new().column("Name", Side::Left, 0).column("Score", Side::Right, 7);
         table.row(vec![Cell::new("a-rather-long-name-of-a-case"), Cell::new("1.00")]);
         table.row(vec![Cell::new("日本語"), Cell::new("0.25")]);
         table

@@ -50,7 +50,7 @@ pub struct Grade {
 
 /// A run under the name by which the user knows it.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'r> {
+pub struct ComparedRun<'r> {
     pub name: &'r str,
     pub records: &'r [Scored],
 }
@@ -87,7 +87,7 @@ pub enum Errors {
 }
 
 /// Puts the candidate beside the baseline.
-pub fn compare(baseline: Run<'_>, candidate: Run<'_>, rules: &Rules) -> Comparison {
+pub fn compare(baseline: ComparedRun<'_>, candidate: ComparedRun<'_>, rules: &Rules) -> Comparison {
     let matching = Matching::new(baseline.records, candidate.records, rules.errors);
     let matched: Vec<MatchedCase> =
         matching.pairs.iter().map(|pair| matched_case(pair, rules.threshold)).collect();

@@ -33,7 +33,11 @@ fn compared(baseline: &[Scored], candidate: &[Scored]) -> Comparison {
 
 fn compared_by(baseline: &[Scored], candidate: &[Scored], rules: &Rules) -> Comparison {
     let (name1, name2) = ("a", "b");
-    compare(Run { name: name1, records: baseline }, Run { name: name2, records: candidate }, rules)
+    compare(
+        ComparedRun { name: name1, records: baseline },
+        ComparedRun { name: name2, records: candidate },
+        rules,
+    )
 }
 
 #[track_caller]

@@ -21,7 +21,7 @@ pub use group::{Counts, GroupTotals};
 pub use highlights::{Failure, Highlights, KeptError, KeptGradingError, Placed};
 pub use record::{GradingError, RecordUsage, grading_errors, usage};
 pub use recorded::RecordedTotals;
-pub use scores::{Scores, Statistics};
+pub use scores::{ScoreStatistics, Scores};
 
 use crate::Trials;
 use crate::outcome::outcome;

@@ -14,7 +14,7 @@ pub struct Scores {
 
 /// What many scores come to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Statistics {
+pub struct ScoreStatistics {
     pub mean: f64,
     pub median: f64,
     pub min: f64,
@@ -56,7 +56,7 @@ impl Scores {
     }
 }
 
-impl Statistics {
+impl ScoreStatistics {
     /// `None` without scores. Takes them, since a million of them need not be there twice.
     pub fn of(scores: Vec<f64>) -> Option<Self> {
         let count = scores.len();

@@ -14,7 +14,7 @@ mod variables;
 pub use env::{Env, EnvError, variable_reference};
 pub use fields::{Fields, FromNode, Leftovers, Owner, Wrong, same_key, suggestion};
 pub use node::{Entry, Kind, Map, Node, Span};
-pub use note::{Cost, Dropped, Note, Notes, Place};
+pub use note::{Cost, Dropped, Note, NotePlace, Notes};
 pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
 pub use secret::{MISSING_SECRET, Presence};

@@ -16,7 +16,7 @@ pub struct Note {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
     pub cost: Cost,
-    pub place: Place,
+    pub place: NotePlace,
     #[serde(skip)]
     span: Option<Span>,
 }
@@ -39,7 +39,7 @@ pub enum Cost {
 
 /// Where a note points.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Place {
+pub struct NotePlace {
     pub path: Arc<Path>,
     /// From 1; 0 where the note is about the whole file.
     pub line: usize,
@@ -178,7 +178,7 @@ impl Notes {
         message: String,
         cost: Cost,
     ) -> &mut Note {
-        let place = Place {
+        let place = NotePlace {
             path: Arc::clone(&self.path),
             line: 0,
             column: 0,
@@ -324,7 +324,7 @@ fn with_stars(text: &str, hidden: &[Span]) -> String {
     starred
 }
 
-fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> Place {
+fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> NotePlace {
     let start = floor_char_boundary(text, span.start as usize);
     let end = floor_char_boundary(text, (span.end as usize).max(start));
     let before = &text[..start];
@@ -334,7 +334,7 @@ fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> Place {
     let (start, end) = (start - line_start, end.min(line_end) - line_start);
     let window = window(line, start);
     let inside = |at: usize| at.clamp(window.start, window.end) - window.start;
-    Place {
+    NotePlace {
         path,
         line: first_line + before.matches('\n').count(),
         column: line[..start.min(line.len())].chars().count() + 1,

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What a run came to.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct RunOutcome {
     pub totals: Totals,
     pub ended: Ended,
     /// How many cases have no record.
@@ -74,7 +74,7 @@ const QUEUED_EVENTS: usize = 256;
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs all pools to the end.
-pub async fn run(run: Run) -> Outcome {
+pub async fn run(run: Run) -> RunOutcome {
     // Workers to dispatcher. Bounded: a slow disk slows the workers instead of filling the memory.
     let (events, queue) = mpsc::channel(QUEUED_EVENTS);
     // Plug-ins to dispatcher. Unbounded, as whoever speaks must not wait.
@@ -129,7 +129,7 @@ pub async fn run(run: Run) -> Outcome {
     let Some(Ok(mut dispatcher)) = dispatcher_task.join_next().await else {
         let error = io::Error::other("the dispatcher failed");
         let ended = Ended::Unwritable(error);
-        return Outcome { totals: Totals::default(), ended, missing: run.total };
+        return RunOutcome { totals: Totals::default(), ended, missing: run.total };
     };
     run.processes.end_leftovers();
     let interrupted = dispatcher.cancel.is_cancelled();
@@ -153,7 +153,7 @@ pub async fn run(run: Run) -> Outcome {
     dispatcher.totals.close();
     dispatcher.totals.paid = limit.spending().spent();
     let missing = run.total.saturating_sub(dispatcher.totals.recorded());
-    Outcome { totals: dispatcher.totals, ended, missing }
+    RunOutcome { totals: dispatcher.totals, ended, missing }
 }
 
 /// Waits for all pools; dropping them ends their children.

@@ -1,11 +1,12 @@
 //! An answer and the evaluators of its case → a record.
 
 use super::case::{CaseContext, Work, asked, timestamp};
+use agentv_core::candidate::MissingAnswer;
 use agentv_core::evaluator::{AnswerDetail, OnError};
 use agentv_core::record::{self, Graded};
 use agentv_core::{
-    Answered, Candidate, EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Request,
-    Verdict,
+    Answered, Candidate, EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError,
+    NamedProvider, Request, Targets, Verdict,
 };
 use agentv_wire::{FailureKind, ResultRecord};
 use async_trait::async_trait;
@@ -21,16 +22,40 @@ pub(super) fn only_asks_models(work: &Work, answered: &Answered) -> bool {
         return false;
     }
     let target = &work.on.target;
-    let is_shared = target.provider.shares_directory() && answered.file_changes.is_none();
-    let mut asks_model = false;
-    for entry in &*work.case.evaluators {
-        let needs = entry.evaluator.needs();
-        if needs.runs_program {
-            return false;
-        }
-        asks_model |= needs.only_asks_models();
+    if target.provider.shares_directory() && answered.file_changes.is_none() {
+        return false;
     }
-    asks_model && !is_shared
+    let mut waits = work.case.evaluators.iter().map(|entry| waits_for(entry, &target.judges));
+    let mut asks_models = false;
+    let no_program = waits.all(|wait| {
+        asks_models |= wait == WaitsFor::Models;
+        wait != WaitsFor::Programs
+    });
+    no_program && asks_models
+}
+
+/// What an evaluator has to wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WaitsFor {
+    Nothing,
+    Models,
+    /// A program that it runs, or a judge that is one.
+    Programs,
+}
+
+fn waits_for(entry: &EvaluatorEntry, judges: &dyn Targets) -> WaitsFor {
+    let needs = entry.evaluator.needs();
+    let asks = needs.judge || !needs.targets.is_empty();
+    let is_program = |judge: Result<NamedProvider, EvaluatorError>| {
+        judge.is_ok_and(|judge| judge.provider.shares_directory())
+    };
+    let asks_program = (needs.judge && is_program(judges.judge()))
+        || needs.targets.iter().any(|name| is_program(judges.named(name)));
+    match (needs.runs_program || asks_program, asks) {
+        (true, _) => WaitsFor::Programs,
+        (false, true) => WaitsFor::Models,
+        (false, false) => WaitsFor::Nothing,
+    }
 }
 
 /// Grades an answer, and makes the record of it, or of the error that there is instead.
@@ -43,7 +68,8 @@ pub(super) async fn grade(
     let (detail, dir) = (answered.detail, answered.workspace.clone());
     let mut record = match Candidate::observe(answered, &case.suite.exploration_tools) {
         Ok(candidate) => grade_candidate(request, candidate, detail, cx).await,
-        Err((error, file_changes)) => {
+        Err(missing) => {
+            let MissingAnswer { error, file_changes } = *missing;
             let mut record = record::failed(case, asked(request, cx.work), &error, timestamp());
             record.file_changes = file_changes.map(record::excerpt);
             record
@@ -83,9 +109,8 @@ async fn evaluate<'e>(entries: &'e [EvaluatorEntry], context: &EvalContext<'_>) 
         let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..*context }).await;
         Graded { entry, outcome }
     };
-    let asks = |entry: &&EvaluatorEntry| entry.evaluator.needs().only_asks_models();
-    if entries.iter().filter(asks).count() < 2 && !entries.iter().skip(1).any(|entry| asks(&entry))
-    {
+    let asks = |entry: &&EvaluatorEntry| waits_for(entry, context.targets) == WaitsFor::Models;
+    if !entries.iter().any(|entry| asks(&entry)) {
         let mut graded = Vec::with_capacity(entries.len());
         for entry in entries {
             graded.push(evaluate_one(entry).await);

@@ -17,10 +17,10 @@ mod resume;
 mod suite_on_target;
 mod workspace;
 
-pub use answer::{Answer, AnswerSource, Live};
+pub use answer::{Answer, AnswerSource, LiveTarget};
 pub use budget::{Unmetered, unmetered};
 pub use case::Work;
-pub use dispatcher::{Ended, Outcome, Run, run};
+pub use dispatcher::{Ended, Run, RunOutcome, run};
 pub use executor::{EventSink, Executed, Executor, LocalExecutor};
 pub use job::Job;
 pub(crate) use job::fingerprints;

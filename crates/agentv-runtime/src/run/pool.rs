@@ -2,7 +2,7 @@
 //! task per case costs three times as much.
 
 use super::RunSettings;
-use super::answer::{self, AnswerSource, Live};
+use super::answer::{self, AnswerSource, LiveTarget};
 use super::case::Work;
 use super::executor::{EventSink, Executed, Executor};
 use super::limit::Limit;
@@ -196,7 +196,7 @@ impl OpenSuite {
                 continue;
             }
             let prior = self.answers.remove(&(ordinal, trial.number()));
-            let source = prior.unwrap_or_else(|| Box::new(Live));
+            let source = prior.unwrap_or_else(|| Box::new(LiveTarget));
             let (lane, case) = (Arc::clone(&self.lane), Arc::clone(case));
             return Some(QueuedWork { lane, case, trial, source });
         }

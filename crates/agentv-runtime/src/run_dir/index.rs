@@ -1,6 +1,6 @@
 //! What a journal knows, by record and by piece of work. Answers stay in the file until they are wanted.
 
-use super::journal::{CaseRevision, KeptAnswer, LineHash, Recorded};
+use super::journal::{CaseRevision, KeptAnswer, LineHash, RecordedEntry};
 use super::lines::{LinePlace, lines};
 use agentv_core::{Response, WorkId};
 use agentv_wire::RunSpend;
@@ -42,7 +42,7 @@ struct IndexedLine {
     #[serde(default)]
     answered: Option<IndexedAnswer>,
     #[serde(default)]
-    recorded: Option<Recorded>,
+    recorded: Option<RecordedEntry>,
     #[serde(default)]
     spent: Option<RunSpend>,
 }
@@ -88,7 +88,7 @@ impl Index {
             let answers = self.answers.entry(work).or_insert_with(|| Vec::with_capacity(1));
             answers.push(answer);
         }
-        if let Some(Recorded { work: id, revision, line }) = line.recorded {
+        if let Some(RecordedEntry { work: id, revision, line }) = line.recorded {
             self.recorded.insert(line, RecordedWork { id, revision });
         }
         if let Some(spent) = line.spent {

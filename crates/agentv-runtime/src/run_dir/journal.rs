@@ -56,7 +56,7 @@ pub struct KeptAnswer {
 #[serde(rename_all = "snake_case")]
 enum Entry<'e> {
     Answered(AnswerEntry<'e>),
-    Recorded(Recorded),
+    Recorded(RecordedEntry),
     /// What a call used, even if its case has no record.
     Spent(&'e RunSpend),
 }
@@ -75,7 +75,7 @@ struct AnswerEntry<'e> {
 
 /// Of which work a record is.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Recorded {
+pub(super) struct RecordedEntry {
     pub work: WorkId,
     pub revision: CaseRevision,
     /// The hash of the record's line in the results.
@@ -140,7 +140,7 @@ impl Journal {
         (work, case): (&WorkId, &EvalCase),
         record: &mut Vec<u8>,
     ) -> io::Result<()> {
-        let entry = Entry::Recorded(Recorded {
+        let entry = Entry::Recorded(RecordedEntry {
             work: work.clone(),
             revision: CaseRevision::of(case),
             line: LineHash::of(record).to_string(),

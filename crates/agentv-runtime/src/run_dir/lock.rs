@@ -17,7 +17,7 @@ pub(super) struct Lock {
 
 /// What came of asking for a lock.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum LockAttempt {
     Ours(Lock),
     /// Somebody else has it; the process id, if it can be read.
     Theirs(String),
@@ -25,12 +25,12 @@ pub(super) enum Asked {
 
 impl Lock {
     /// Takes the lock, if nobody has it. The file says who that is.
-    pub(super) fn take(path: &Path) -> io::Result<Asked> {
+    pub(super) fn take(path: &Path) -> io::Result<LockAttempt> {
         let mut asked = Self::ask(path)?;
         // A child that a killed run was about to start holds the lock until it has become another program.
         for _ in 0..100 {
             match &asked {
-                Asked::Theirs(holder) if !is_alive(holder) => std::thread::sleep(PAUSE),
+                LockAttempt::Theirs(holder) if !is_alive(holder) => std::thread::sleep(PAUSE),
                 _ => break,
             }
             asked = Self::ask(path)?;
@@ -38,23 +38,23 @@ impl Lock {
         Ok(asked)
     }
 
-    fn ask(path: &Path) -> io::Result<Asked> {
+    fn ask(path: &Path) -> io::Result<LockAttempt> {
         let mut file =
             File::options().read(true).write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => {
                 file.set_len(0)?;
                 writeln!(file, "{}", std::process::id())?;
-                Ok(Asked::Ours(Self { _file: file }))
+                Ok(LockAttempt::Ours(Self { _file: file }))
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 file.read_to_string(&mut holder)?;
-                Ok(Asked::Theirs(holder.trim().to_owned()))
+                Ok(LockAttempt::Theirs(holder.trim().to_owned()))
             }
             // Some file systems have no locks; a run is worth more than one.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                Ok(Asked::Ours(Self { _file: file }))
+                Ok(LockAttempt::Ours(Self { _file: file }))
             }
             Err(TryLockError::Error(error)) => Err(error),
         }

@@ -2,7 +2,7 @@
 
 use super::files::RunFiles;
 use super::lines::lines;
-use super::lock::{Asked, Lock};
+use super::lock::{Lock, LockAttempt};
 use agentv_core::totals::RecordedTotals;
 use agentv_wire::{CaseTrialTotals, Ending, RecordSummary, RunInfo, RunTotals, Skipped};
 use std::io;
@@ -159,8 +159,10 @@ fn fold(results: &Path, mut totals: RecordedTotals) -> io::Result<RecordedTotals
 impl RunFolder {
     fn lock(id: &str, files: RunFiles) -> Result<Self, FolderError> {
         match Lock::take(&files.lock()) {
-            Ok(Asked::Ours(lock)) => Ok(Self { id: id.to_owned(), files, _lock: lock }),
-            Ok(Asked::Theirs(holder)) => Err(FolderError::InUse { run: id.to_owned(), holder }),
+            Ok(LockAttempt::Ours(lock)) => Ok(Self { id: id.to_owned(), files, _lock: lock }),
+            Ok(LockAttempt::Theirs(holder)) => {
+                Err(FolderError::InUse { run: id.to_owned(), holder })
+            }
             Err(source) => Err(FolderError::Io { path: files.dir, source }),
         }
     }

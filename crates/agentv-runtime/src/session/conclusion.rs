@@ -1,6 +1,6 @@
 //! What a run comes to: which gates were missed, what failed as a whole, and the exit code.
 
-use crate::run::{Ended, Outcome, Stop};
+use crate::run::{Ended, RunOutcome, Stop};
 use crate::targets::Overrun;
 use agentv_core::Score;
 use agentv_core::amount::{dollars, tokens};
@@ -33,7 +33,7 @@ impl Conclusion {
 }
 
 /// Looks at how a run ended, and at its gates. `run` is what can be resumed.
-pub(super) fn of(outcome: &Outcome, gates: &RunGates, run: Option<&str>) -> Conclusion {
+pub(super) fn of(outcome: &RunOutcome, gates: &RunGates, run: Option<&str>) -> Conclusion {
     let mut conclusion =
         Conclusion { exit: Exit::Success, problems: Vec::new(), warnings: Vec::new() };
     let again = run.map(|run| format!("resume it with `agentv eval --resume {run}`"));
@@ -132,7 +132,7 @@ fn is_below(score: f64, bar: f64) -> bool {
 }
 
 /// Why the budget ended the run.
-fn over_budget(overrun: &Overrun, outcome: &Outcome, run: Option<&str>) -> Problem {
+fn over_budget(overrun: &Overrun, outcome: &RunOutcome, run: Option<&str>) -> Problem {
     let RunSpend { targets, judges } = &outcome.totals.paid;
     let missing = match outcome.missing {
         1 => "1 case was not run".to_owned(),

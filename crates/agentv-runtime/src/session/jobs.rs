@@ -3,7 +3,7 @@
 use super::{Environment, load, services, settings};
 use crate::load::{Written, written};
 use crate::process::Processes;
-use crate::run::{AnswerSource, Job, Live, LocalExecutor, RunSettings, Work, plan};
+use crate::run::{AnswerSource, Job, LiveTarget, LocalExecutor, RunSettings, Work, plan};
 use crate::targets::{CallServices, LimitBook};
 use agentv_core::{Log, Trials};
 use agentv_wire::{Object, RunSpec, SuiteId};
@@ -148,7 +148,7 @@ impl JobReader {
         }
         let source: Box<dyn AnswerSource> = match job.answered {
             Some(answered) => Box::new(answered),
-            None => Box::new(Live),
+            None => Box::new(LiveTarget),
         };
         Ok((work, source))
     }

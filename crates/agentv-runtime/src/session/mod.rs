@@ -30,7 +30,7 @@ pub use agentv_wire::RunSpec;
 
 use crate::load::{Loader, Report, Selection};
 use crate::process::{self, Processes};
-use crate::run::{Ended, Executor, Limit, Outcome, Outputs, Plan, Resumed, Run, RunSettings};
+use crate::run::{Ended, Executor, Limit, Outputs, Plan, Resumed, Run, RunOutcome, RunSettings};
 use crate::targets::CallServices;
 use crate::writers::WriterKind;
 use agentv_core::totals::Totals;
@@ -168,7 +168,7 @@ pub struct Opened {
 #[derive(Debug)]
 pub struct Summary {
     pub run_id: String,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     pub took: Duration,
     pub conclusion: Conclusion,
     /// The cassette that was written, with the number of its calls.
@@ -184,7 +184,7 @@ pub struct Summary {
 impl Summary {
     /// The numbers that every view of the run shows.
     pub fn totals(&self) -> RunTotals {
-        let Outcome { totals, missing, .. } = &self.outcome;
+        let RunOutcome { totals, missing, .. } = &self.outcome;
         totals.wire(Some(totals.recorded() + missing))
     }
 }
@@ -195,7 +195,7 @@ impl Session {
         let Order { mut spec, command, resume } = order;
         let mut warnings = selection::check(&spec)?;
         let resume = match resume {
-            Some(order) => Some(resume::open(order, &mut spec, environment, &mut warnings)?),
+            Some(order) => Some(resume::open(&order, &mut spec, environment, &mut warnings)?),
             None => None,
         };
         // A run is continued where it was started: relative paths in its files count from there.
@@ -227,9 +227,9 @@ impl Session {
         let writer = writer(spec.output_format);
         let begun = store::Begin { run_id: &run_id, command, spec: &spec, out: &out, writer };
         let graded = regrading.as_ref().map(|regrading| regrading.name.as_str());
-        let store::Opened { outputs, totals, resumed, store } = match resume {
+        let store::OpenedStore { outputs, totals, resumed, store } = match resume {
             Some(earlier) => store::resume(earlier, &mut plan, &begun, environment, &mut warnings)?,
-            None => store::begin(begun, &plan, graded, environment, &mut warnings)?,
+            None => store::begin(&begun, &plan, graded, environment, &mut warnings)?,
         };
         budget::count(&services.spending, resumed.as_ref(), &outputs, &mut warnings);
         let session = Self {

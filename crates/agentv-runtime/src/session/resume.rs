@@ -23,7 +23,7 @@ pub(super) struct ResumedRun {
 
 /// Opens the folder of the run, and makes its output that of the spec, unless another is asked for.
 pub(super) fn open(
-    order: ResumeOrder,
+    order: &ResumeOrder,
     spec: &mut RunSpec,
     environment: &Environment,
     warnings: &mut Vec<String>,

@@ -3,7 +3,7 @@
 use super::resume::ResumedRun;
 use super::{Conclusion, Environment, Refused};
 use crate::hash::sha256_of_file;
-use crate::run::{Ended, Outcome, Outputs, Plan, Resumed, resume as claim};
+use crate::run::{Ended, Outputs, Plan, Resumed, RunOutcome, resume as claim};
 use crate::run_dir::{self, FolderError, Journal, Link, Past, RUN_FORMAT, RunFolder, Runs};
 use crate::writers::{ResultFile, WRITERS, WriterKind};
 use agentv_core::totals::Totals;
@@ -21,7 +21,7 @@ pub(super) struct RunStore {
 }
 
 /// Where the records of a run go, and what there is of them already.
-pub(super) struct Opened {
+pub(super) struct OpenedStore {
     pub outputs: Outputs,
     pub totals: Totals,
     pub resumed: Option<Resumed>,
@@ -49,12 +49,12 @@ pub(super) fn new_run_id() -> String {
 
 /// Begins a new run. If there can be no folder, the run is not kept, and a warning says so.
 pub(super) fn begin(
-    begin: Begin<'_>,
+    begin: &Begin<'_>,
     plan: &Plan,
     graded: Option<&str>,
     environment: &Environment,
     warnings: &mut Vec<String>,
-) -> Result<Opened, Refused> {
+) -> Result<OpenedStore, Refused> {
     // A dry run costs nothing, so there is nothing to be kept of it.
     let is_kept = begin.spec.run_folder && begin.spec.dry_run.is_none();
     let store = if is_kept {
@@ -80,7 +80,7 @@ pub(super) fn begin(
         None
     };
     let outputs = match &store {
-        Some(store) => kept_outputs(&store.folder, &begin),
+        Some(store) => kept_outputs(&store.folder, begin),
         None => create(begin.out)
             .map(|file| Outputs::only(ResultFile::new(begin.writer, file)))
             .map_err(|error| unwritable(begin.out, &error)),
@@ -91,7 +91,7 @@ pub(super) fn begin(
             let _ = std::fs::remove_dir_all(&store.folder.files.dir);
         }
     })?;
-    Ok(Opened { outputs, totals: Totals::default(), resumed: None, store })
+    Ok(OpenedStore { outputs, totals: Totals::default(), resumed: None, store })
 }
 
 /// Continues an earlier run.
@@ -101,7 +101,7 @@ pub(super) fn resume(
     begin: &Begin<'_>,
     environment: &Environment,
     warnings: &mut Vec<String>,
-) -> Result<Opened, Refused> {
+) -> Result<OpenedStore, Refused> {
     let ResumedRun { folder, mut info, retry_errors } = earlier;
     for file in files(plan, begin.spec, environment) {
         let was = info.files.iter().find(|known| known.path == file.path);
@@ -126,7 +126,12 @@ pub(super) fn resume(
     info.spec = Some(begin.spec.clone());
     folder.write_info(&info).map_err(|error| failed(&error))?;
     let outputs = kept_outputs(&folder, begin)?;
-    Ok(Opened { outputs, totals, resumed: Some(resumed), store: Some(RunStore { folder, info }) })
+    Ok(OpenedStore {
+        outputs,
+        totals,
+        resumed: Some(resumed),
+        store: Some(RunStore { folder, info }),
+    })
 }
 
 impl RunStore {
@@ -157,7 +162,7 @@ impl RunStore {
     }
 
     /// Writes down what came of the run. If that fails, `agentv runs` takes it for killed, and a resume finds nothing to do.
-    pub(super) fn close(mut self, outcome: &Outcome, conclusion: &mut Conclusion) {
+    pub(super) fn close(mut self, outcome: &RunOutcome, conclusion: &mut Conclusion) {
         let info = &mut self.info;
         info.ended = Some(now());
         info.ending = Some(match outcome.ended {

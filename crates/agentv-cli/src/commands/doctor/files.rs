@@ -1,6 +1,6 @@
 //! Suites, configuration, targets files and schemas: whether they can be read, and what they ask for.
 
-use super::finding::{Area, Finding, State};
+use super::finding::{Area, Finding, FindingState};
 use crate::commands::schema;
 use crate::format::count;
 use crate::settings::Environment;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// A targets file, and who of it is asked.
 #[derive(Debug)]
-pub(super) struct Targets {
+pub(super) struct UsedTargets {
     pub file: TargetsFile,
     /// The targets that some suite asks, and their judges.
     pub used: BTreeSet<TargetName>,
@@ -31,7 +31,7 @@ struct Wanted {
     judges: BTreeSet<Option<TargetName>>,
 }
 
-impl Targets {
+impl UsedTargets {
     /// Takes note of who is asked, and gives the names that nobody has.
     fn use_for(&mut self, wanted: &Wanted) -> BTreeSet<TargetName> {
         let mut names: BTreeSet<TargetName> = wanted.targets.iter().cloned().collect();
@@ -49,25 +49,25 @@ impl Targets {
 
 /// What the files ask for.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
-    pub targets: Vec<Targets>,
+pub(super) struct UsedByCases {
+    pub targets: Vec<UsedTargets>,
     /// Programs of judges.
     pub programs: BTreeSet<String>,
 }
 
 /// Reads everything as a run would.
-pub(super) struct Files<'a> {
+pub(super) struct FileCheck<'a> {
     pub loader: &'a Loader,
     pub environment: &'a Environment,
     pub given_targets: Option<&'a Path>,
 }
 
-impl Files<'_> {
-    pub(super) fn look(&self, suites: &[PathBuf], findings: &mut Vec<Finding>) -> Asked {
-        let mut asked = Asked::default();
+impl FileCheck<'_> {
+    pub(super) fn look(&self, suites: &[PathBuf], findings: &mut Vec<Finding>) -> UsedByCases {
+        let mut asked = UsedByCases::default();
         if suites.is_empty() {
             let none = Finding::good(Area::Files, "suites", "there are none here");
-            findings.push(none.bad(State::Problem, "agentv init"));
+            findings.push(none.bad(FindingState::Problem, "agentv init"));
         }
         for path in suites {
             self.suite(path, &mut asked, findings);
@@ -77,7 +77,7 @@ impl Files<'_> {
         asked
     }
 
-    fn suite(&self, path: &Path, asked: &mut Asked, findings: &mut Vec<Finding>) {
+    fn suite(&self, path: &Path, asked: &mut UsedByCases, findings: &mut Vec<Finding>) {
         let (suite, report) = self.loader.suite(path);
         let shown = self.environment.shown(path);
         let cases = suite.as_ref().map_or(0, |suite| suite.cases.total());
@@ -103,7 +103,7 @@ impl Files<'_> {
         &self,
         suite: &LoadedSuite,
         wanted: &Wanted,
-        asked: &mut Asked,
+        asked: &mut UsedByCases,
         findings: &mut Vec<Finding>,
     ) {
         let (dir, env) = (&suite.suite.dir, &suite.env);
@@ -111,7 +111,7 @@ impl Files<'_> {
             Ok(path) => path,
             Err(problem) => {
                 let none = Finding::good(Area::Files, "targets.yaml", problem);
-                findings.push(none.bad(State::Problem, "agentv init"));
+                findings.push(none.bad(FindingState::Problem, "agentv init"));
                 return;
             }
         };
@@ -121,7 +121,7 @@ impl Files<'_> {
             let number = file.as_ref().map_or(0, |file| file.targets.len());
             let fine = count(number, "target", "targets");
             findings.push(judged(&self.environment.shown(&path), &report, fine));
-            asked.targets.push(Targets {
+            asked.targets.push(UsedTargets {
                 file: file?,
                 used: BTreeSet::new(),
                 eval_dir: dir.to_owned(),
@@ -137,7 +137,7 @@ impl Files<'_> {
             let message = format!("`{}` has no such target", self.environment.shown(&path));
             let fix = format!("add it there, or name one of {names} in the eval file");
             let missing = Finding::good(Area::Targets, name.as_str(), message);
-            findings.push(missing.bad(State::Problem, fix));
+            findings.push(missing.bad(FindingState::Problem, fix));
         }
     }
 
@@ -165,7 +165,9 @@ impl Files<'_> {
             let Ok(text) = there else { continue };
             if text != schema::text(kind) {
                 let stale = Finding::good(Area::Files, &path, "is of another version of AgentV");
-                findings.push(stale.bad(State::Warning, format!("agentv schema {name} > {path}")));
+                findings.push(
+                    stale.bad(FindingState::Warning, format!("agentv schema {name} > {path}")),
+                );
             }
         }
     }
@@ -181,7 +183,7 @@ fn judged(shown: &str, report: &Report, fine: String) -> Finding {
         0 => String::new(),
         line => format!(" (line {line})"),
     };
-    let state = if errors > 0 { State::Problem } else { State::Warning };
+    let state = if errors > 0 { FindingState::Problem } else { FindingState::Warning };
     let number = if errors > 0 {
         count(errors, "error", "errors")
     } else {

@@ -8,7 +8,7 @@ pub(crate) struct Finding {
     pub area: Area,
     /// What was looked at.
     pub subject: String,
-    pub state: State,
+    pub state: FindingState,
     /// What was seen; never a secret.
     pub message: String,
     /// The one command or edit that puts it right.
@@ -29,7 +29,7 @@ pub(crate) enum Area {
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum FindingState {
     Good,
     /// A run works, but not everything that the files speak of.
     Warning,
@@ -40,11 +40,11 @@ pub(crate) enum State {
 impl Finding {
     pub(super) fn good(area: Area, subject: impl Into<String>, message: impl Into<String>) -> Self {
         let (subject, message) = (subject.into(), message.into());
-        Self { area, subject, state: State::Good, message, fix: None }
+        Self { area, subject, state: FindingState::Good, message, fix: None }
     }
 
     /// Something to be put right, by `fix`.
-    pub(super) fn bad(self, state: State, fix: impl Into<String>) -> Self {
+    pub(super) fn bad(self, state: FindingState, fix: impl Into<String>) -> Self {
         Self { state, fix: Some(fix.into()), ..self }
     }
 }

@@ -4,7 +4,7 @@ mod files;
 mod finding;
 mod needs;
 
-pub(crate) use finding::{Area, Finding, State};
+pub(crate) use finding::{Area, Finding, FindingState};
 
 use crate::args::ReportFormat;
 use crate::settings::{self, Environment};
@@ -13,7 +13,7 @@ use crate::terminal::{self, Screen, show_findings};
 use agentv_runtime::load::DiscoverError;
 use agentv_runtime::process::{self, Processes};
 use agentv_wire::{Exit, number};
-use files::{Asked, Files};
+use files::{FileCheck, UsedByCases};
 use needs::Telling;
 use serde_json::json;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Exit {
     let findings = runtime.block_on(doctor.examine(&suites, args));
     processes.end_leftovers();
     show(&findings, args.format);
-    if findings.iter().any(|finding| finding.state == State::Problem) {
+    if findings.iter().any(|finding| finding.state == FindingState::Problem) {
         Exit::Gate
     } else {
         Exit::Success
@@ -55,12 +55,12 @@ impl Doctor<'_> {
     async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
         let mut findings = Vec::new();
         let loader = self.environment.loader(&self.processes);
-        let files = Files {
+        let files = FileCheck {
             loader: &loader,
             environment: self.environment,
             given_targets: args.targets.as_deref(),
         };
-        let Asked { targets, programs } = files.look(suites, &mut findings);
+        let UsedByCases { targets, programs } = files.look(suites, &mut findings);
         let telling = if targets.len() > 1 { Telling::WithFile } else { Telling::ByName };
         for targets in &targets {
             findings.extend(self.targets(targets, telling).await);
@@ -81,9 +81,9 @@ fn show(findings: &[Finding], format: ReportFormat) {
     }
     let of = |state| findings.iter().filter(|finding| finding.state == state).count();
     let summary = json!({
-        "good": of(State::Good),
-        "warnings": of(State::Warning),
-        "problems": of(State::Problem),
+        "good": of(FindingState::Good),
+        "warnings": of(FindingState::Warning),
+        "problems": of(FindingState::Problem),
     });
     let all = json!({ "findings": findings, "summary": summary });
     screen.line(number::to_string_pretty(&all).unwrap_or_default());

@@ -1,8 +1,8 @@
 //! What targets and judges need of the machine: keys, programs, servers.
 
 use super::Doctor;
-use super::files::Targets;
-use super::finding::{Area, Finding, State};
+use super::files::UsedTargets;
+use super::finding::{Area, Finding, FindingState};
 use agentv_core::{CallContext, TargetName};
 use agentv_runtime::config::Env;
 use agentv_runtime::http;
@@ -36,7 +36,7 @@ pub(super) enum Telling {
 
 impl Doctor<'_> {
     /// All targets of a file, side by side.
-    pub(super) async fn targets(&self, targets: &Targets, telling: Telling) -> Vec<Finding> {
+    pub(super) async fn targets(&self, targets: &UsedTargets, telling: Telling) -> Vec<Finding> {
         let looks = targets.file.targets.iter().map(|spec| self.target(spec, targets));
         let mut findings: Vec<Finding> = join_all(looks).await.into_iter().flatten().collect();
         if telling == Telling::WithFile {
@@ -48,9 +48,13 @@ impl Doctor<'_> {
         findings
     }
 
-    async fn target(&self, spec: &TargetSpec, targets: &Targets) -> Vec<Finding> {
+    async fn target(&self, spec: &TargetSpec, targets: &UsedTargets) -> Vec<Finding> {
         // What nobody asks for stops no run.
-        let worst = if targets.used.contains(&spec.name) { State::Problem } else { State::Warning };
+        let worst = if targets.used.contains(&spec.name) {
+            FindingState::Problem
+        } else {
+            FindingState::Warning
+        };
         let subject = subject(spec);
         if !spec.obstacles.is_empty() {
             let notes = spec.obstacles.iter();
@@ -83,7 +87,7 @@ impl Doctor<'_> {
         findings
     }
 
-    fn deps(&self, name: &TargetName, targets: &Targets) -> Deps {
+    fn deps(&self, name: &TargetName, targets: &UsedTargets) -> Deps {
         Deps {
             target: name.clone(),
             eval_dir: targets.eval_dir.clone(),
@@ -99,9 +103,9 @@ impl Doctor<'_> {
         need: &Need,
         made: &Made,
         spec: &TargetSpec,
-        targets: &Targets,
+        targets: &UsedTargets,
     ) -> Option<Result<String, (String, String)>> {
-        let Targets { eval_dir, env, .. } = targets;
+        let UsedTargets { eval_dir, env, .. } = targets;
         match need {
             Need::Program { program, key } => Some(match self.find(program, eval_dir, env) {
                 Ok(path) => Ok(match self.version(&path, env).await {
@@ -189,7 +193,7 @@ impl Doctor<'_> {
                 }
                 Ok(_) => finding("is there".to_owned()),
                 Err(error) => finding(error.to_string()).bad(
-                    State::Problem,
+                    FindingState::Problem,
                     format!("install `{program}`, or change the judge's `script`"),
                 ),
             }
@@ -208,7 +212,7 @@ impl Doctor<'_> {
             }
             Err(_) => {
                 finding("is not there: no `--changed-since`, no diffs of workspaces".to_owned())
-                    .bad(State::Warning, "install Git")
+                    .bad(FindingState::Warning, "install Git")
             }
         }
     }
@@ -222,7 +226,7 @@ impl Doctor<'_> {
             Ok(_) => finding("can be written".to_owned()),
             Err(error) => {
                 let fix = format!("chmod u+rwx {}", self.environment.shown(there));
-                finding(format!("cannot be written: {error}")).bad(State::Problem, fix)
+                finding(format!("cannot be written: {error}")).bad(FindingState::Problem, fix)
             }
         }
     }

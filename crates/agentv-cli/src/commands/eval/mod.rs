@@ -38,7 +38,7 @@ pub(super) fn conduct(
     let conducted = runtime.block_on(async {
         let order = order?;
         reports::check(&order)?;
-        attempt(order, environment, presentation).await
+        Box::pin(attempt(order, environment, presentation)).await
     });
     // Nothing is left to be done, and its threads end with the program: to take them down would only keep the user waiting.
     std::mem::forget(runtime);

@@ -4,10 +4,10 @@ use super::Presentation;
 use super::next::next;
 use crate::settings::{Environment, Showing};
 use crate::terminal::{
-    Ending, Events, Live, Paint, Progress, Quiet, Screen, last_lines, overview, show_event, steps,
-    summary, trials,
+    Events, Live, OverviewInput, Paint, Progress, Quiet, Screen, last_lines, overview, show_event,
+    steps, summary, trials,
 };
-use agentv_runtime::run::{Outcome, Reporter};
+use agentv_runtime::run::{Reporter, RunOutcome};
 use agentv_runtime::session::{Session, Summary};
 use agentv_wire::event::{FailedCase, FailedGrading, RunEnded};
 use agentv_wire::{Exit, RunEvent, RunSpec, RunTotals};
@@ -45,7 +45,7 @@ pub(super) struct Finish<'a> {
 impl Finish<'_> {
     /// The numbers that every view shows.
     fn numbers(&self) -> RunTotals {
-        let Outcome { totals, missing, .. } = &self.summary.outcome;
+        let RunOutcome { totals, missing, .. } = &self.summary.outcome;
         totals.wire(Some(totals.recorded() + missing))
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn sum_up(finish: &Finish<'_>, environment: &Environment, screen: &mu
     let results = format!("Results written to: {}", out.display());
     match finish.showing {
         Showing::Live | Showing::Lines if is_drawn(finish, environment) => {
-            let ending = Ending {
+            let ending = OverviewInput {
                 totals,
                 numbers,
                 took: *took,

@@ -3,7 +3,7 @@
 use super::super::counts::{Count, each, shown};
 use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
 use super::super::text::cut_end;
-use super::running::Running;
+use super::running::RunningCase;
 use crate::format;
 use agentv_core::WorkId;
 use agentv_core::totals::{GroupTotals, Totals, usage};
@@ -33,7 +33,7 @@ pub(super) struct Board {
     earlier: usize,
     done: GroupTotals,
     /// The longest first.
-    running: VecDeque<Running>,
+    running: VecDeque<RunningCase>,
     is_stopping: bool,
 }
 
@@ -54,11 +54,11 @@ impl Board {
     pub(super) fn event(&mut self, event: &RunEvent, now: Instant) {
         match event {
             RunEvent::Started(started) => {
-                self.running.push_back(Running::new(Arc::clone(&started.work), now));
+                self.running.push_back(RunningCase::new(Arc::clone(&started.work), now));
             }
             RunEvent::Waiting(wait) => self.update(&wait.work, |case| case.wait(wait, now)),
-            RunEvent::Answered(answered) => self.update(&answered.work, Running::proceed),
-            RunEvent::Grading(grading) => self.update(&grading.work, Running::grade),
+            RunEvent::Answered(answered) => self.update(&answered.work, RunningCase::proceed),
+            RunEvent::Grading(grading) => self.update(&grading.work, RunningCase::grade),
             RunEvent::Finished(finished) => self.finish(finished),
             RunEvent::Stopping => self.is_stopping = true,
             RunEvent::Planned(_) | RunEvent::Log(_) | RunEvent::Ended(_) => {}
@@ -72,7 +72,7 @@ impl Board {
         self.done.add(&finished.record, finished.outcome, &usage(&finished.record));
     }
 
-    fn update(&mut self, work: &Arc<WorkId>, change: impl FnOnce(&mut Running)) {
+    fn update(&mut self, work: &Arc<WorkId>, change: impl FnOnce(&mut RunningCase)) {
         let at = self.find(work);
         if let Some(running) = at.and_then(|at| self.running.get_mut(at)) {
             change(running);

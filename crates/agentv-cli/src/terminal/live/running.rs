@@ -16,7 +16,7 @@ const ID_ROOM: usize = 24;
 
 /// A case that a worker has begun with.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct RunningCase {
     work: Arc<WorkId>,
     since: Instant,
     is_grading: bool,
@@ -33,7 +33,7 @@ struct Wait {
     until: Instant,
 }
 
-impl Running {
+impl RunningCase {
     pub(super) fn new(work: Arc<WorkId>, now: Instant) -> Self {
         Self { work, since: now, is_grading: false, wait: None }
     }

@@ -5,7 +5,7 @@ use super::row_ids::{self, IdRepairs};
 use super::source::{CaseSource, Pick, SourceKind};
 use super::stream::{Data, Layout, ReadRow, Row, Rows, Seen, StreamSource};
 use crate::config::Notes;
-use crate::load::suite::case::Purpose;
+use crate::load::suite::case::LoadPurpose;
 use crate::load::suite::scope::CaseScope;
 use crate::parallel::on_each_core;
 use agentv_core::{EvalCase, TargetName};
@@ -29,7 +29,7 @@ pub(in crate::load) fn check(
     notes: &mut Notes,
 ) -> io::Result<CaseSource> {
     let bytes = data.bytes()?;
-    let purpose = if bytes <= HELD { Purpose::Run } else { Purpose::Check };
+    let purpose = if bytes <= HELD { LoadPurpose::Run } else { LoadPurpose::Check };
     let threads = usize::try_from(bytes).unwrap_or(usize::MAX).div_ceil(SHARE).max(1);
     let input = Mutex::new(Input { rows: layout.open(&data, Seen::first())?, batches: 0 });
     let gathered = Mutex::new(Gathered::new(notes));
@@ -49,7 +49,7 @@ pub(in crate::load) fn check(
     found.repair(&repairs);
     let rows = input.into_inner().unwrap_or_else(PoisonError::into_inner).rows;
     let sha256 = rows.seen().sha256();
-    let kind = if purpose == Purpose::Run {
+    let kind = if purpose == LoadPurpose::Run {
         SourceKind::Held(found.cases.into())
     } else {
         let source =
@@ -183,7 +183,7 @@ impl Gathered {
 fn check_batches(
     input: &Mutex<Input>,
     layout: &Layout,
-    (scope, purpose): (&CaseScope, Purpose),
+    (scope, purpose): (&CaseScope, LoadPurpose),
     gathered: &Mutex<Gathered>,
 ) -> io::Result<()> {
     let mut batch = Batch::default();
@@ -194,7 +194,7 @@ fn check_batches(
     Ok(())
 }
 
-fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: Purpose) -> Found {
+fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: LoadPurpose) -> Found {
     let mut found = Found::new(Notes::new(scope.given.suite.file.as_path()));
     for row in batch.rows() {
         let ordinal = row.ordinal;
@@ -206,7 +206,7 @@ fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: Purpo
             found.ids.push(row_ids::hash(case.id.as_str()));
         }
         *found.by_target.entry(case.target.clone()).or_default() += 1;
-        if purpose == Purpose::Run {
+        if purpose == LoadPurpose::Run {
             found.cases.push(Arc::new(case));
         } else if scope.filter.selection.draws() {
             let pick = scope.filter.selection.pick(case.id.as_str(), ordinal);

@@ -1,11 +1,11 @@
 //! CSV datasets: a case per row. Rows are split and taken apart by `csv-core`, which also says where each cell stands.
 
-use super::csv_header::{Column, Place, Shape};
+use super::csv_header::{Column, ColumnPlace, Shape};
 use super::row_ids::{self, IdOrigin};
 use super::stream::{ReadRow, Row, Seen};
 use crate::config::{Cost, Entry, Kind, Map, Node, Notes, Span};
 use crate::load::suite::case;
-use crate::load::suite::case::Purpose;
+use crate::load::suite::case::LoadPurpose;
 use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
 use csv_core::{ReadFieldResult, ReadRecordResult};
@@ -272,7 +272,7 @@ impl Table {
         &self,
         row: Row<'_>,
         scope: &CaseScope,
-        purpose: Purpose,
+        purpose: LoadPurpose,
         notes: &mut Notes,
     ) -> ReadRow {
         self.with_node(row, notes, |node, origin, notes| {
@@ -345,7 +345,7 @@ impl Table {
         for (column, (cell, span)) in self.columns.iter().zip(cells.iter()) {
             whole = Span { start: 0, end: span.end };
             // An empty cell says nothing, but for a var, which is empty then.
-            let is_needed = column.place == Place::Var && column.shape == Shape::Text;
+            let is_needed = column.place == ColumnPlace::Var && column.shape == Shape::Text;
             if cell.is_empty() && !is_needed {
                 continue;
             }
@@ -354,9 +354,9 @@ impl Table {
                 continue;
             };
             match column.place {
-                Place::Case(key) => case.push(entry(Cow::Borrowed(key), span, value)),
-                Place::Var => vars.push(entry(Cow::Owned(column.name.clone()), span, value)),
-                Place::Nowhere => {}
+                ColumnPlace::Case(key) => case.push(entry(Cow::Borrowed(key), span, value)),
+                ColumnPlace::Var => vars.push(entry(Cow::Owned(column.name.clone()), span, value)),
+                ColumnPlace::Nowhere => {}
             }
         }
         join(&mut case, vars, whole);

@@ -12,13 +12,13 @@ use std::path::Path;
 pub(in crate::load) struct Column {
     /// As written, without space around it and without `:json`.
     pub name: String,
-    pub place: Place,
+    pub place: ColumnPlace,
     pub shape: Shape,
 }
 
 /// Where the cells of a column go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::load) enum Place {
+pub(in crate::load) enum ColumnPlace {
     /// A key of the case.
     Case(&'static str),
     /// A var of the column's name.
@@ -102,7 +102,7 @@ pub(in crate::load) fn read(
         Vec::new()
     };
     check_columns(&columns, defaults, notes);
-    let has_ids = columns.iter().any(|column| column.place == Place::Case("id"));
+    let has_ids = columns.iter().any(|column| column.place == ColumnPlace::Case("id"));
     if !has_ids && notes.errors() == before {
         let message = "there is no column `id`, so each case gets an id from a hash of its input";
         notes
@@ -193,7 +193,7 @@ fn columns(cells: &Cells, defaults: &Defaults, notes: &mut Notes) -> Vec<Column>
         let column = column(cell);
         let is_twin = |other: &Column| {
             other.name == column.name
-                || (other.place == column.place && matches!(other.place, Place::Case(_)))
+                || (other.place == column.place && matches!(other.place, ColumnPlace::Case(_)))
         };
         if column.name.is_empty() {
             let message = format!("column {} has no name, so it is not read", number + 1);
@@ -223,9 +223,9 @@ fn column(cell: &str) -> Column {
     let snake = snake_case(name);
     let known = KEYS.iter().find(|(key, _)| *key == snake);
     let place = match known {
-        Some((key, _)) => Place::Case(key),
-        None if name.is_empty() || name.starts_with("__") => Place::Nowhere,
-        None => Place::Var,
+        Some((key, _)) => ColumnPlace::Case(key),
+        None if name.is_empty() || name.starts_with("__") => ColumnPlace::Nowhere,
+        None => ColumnPlace::Var,
     };
     let shape = if is_json { Shape::Json } else { known.map_or(Shape::Text, |(_, shape)| *shape) };
     Column { name: name.to_owned(), place, shape }
@@ -235,7 +235,7 @@ fn column(cell: &str) -> Column {
 pub fn reads_as_var(name: &str) -> bool {
     let is_question = QUESTIONS.contains(&snake_case(name).as_str());
     let Column { name: read, place, shape } = column(name);
-    read == name && place == Place::Var && shape == Shape::Text && !is_question
+    read == name && place == ColumnPlace::Var && shape == Shape::Text && !is_question
 }
 
 /// What others call `input` is it, where neither a column nor the suite has one.
@@ -247,13 +247,13 @@ fn adopt_question(columns: &mut [Column], defaults: &Defaults) {
     let found =
         QUESTIONS.iter().find_map(|name| columns.iter().position(|column| is(column, name)));
     if let Some(column) = found.and_then(|found| columns.get_mut(found)) {
-        column.place = Place::Case("input");
+        column.place = ColumnPlace::Case("input");
     }
 }
 
 /// Whether a column is one of these texts.
 fn has(columns: &[Column], text: usize) -> bool {
-    let is = |column: &Column| TEXTS[text].iter().any(|key| column.place == Place::Case(key));
+    let is = |column: &Column| TEXTS[text].iter().any(|key| column.place == ColumnPlace::Case(key));
     columns.iter().any(is)
 }
 
@@ -266,7 +266,7 @@ fn check_columns(columns: &[Column], defaults: &Defaults, notes: &mut Notes) {
         if has(columns, text) || defaults.has(text) {
             continue;
         }
-        let names = columns.iter().filter(|column| column.place == Place::Var);
+        let names = columns.iter().filter(|column| column.place == ColumnPlace::Var);
         let near = names.filter_map(|column| {
             let near = suggestion(&snake_case(&column.name), TEXTS[text].iter().copied())?;
             Some(format!("did you mean `{near}` by `{}`?", column.name))
@@ -314,11 +314,11 @@ mod tests {
         for name in
             ["expected_outcome", "Expected outcome", "expectedOutcome", " EXPECTED-OUTCOME "]
         {
-            assert_eq!(column(name).place, Place::Case("expected_outcome"), "{name}");
+            assert_eq!(column(name).place, ColumnPlace::Case("expected_outcome"), "{name}");
         }
         let json = column("expected_output:json");
-        assert_eq!((json.place, json.shape), (Place::Case("expected_output"), Shape::Json));
-        assert_eq!(column("Customer name").place, Place::Var);
-        assert_eq!(column("ID").place, Place::Case("id"));
+        assert_eq!((json.place, json.shape), (ColumnPlace::Case("expected_output"), Shape::Json));
+        assert_eq!(column("Customer name").place, ColumnPlace::Var);
+        assert_eq!(column("ID").place, ColumnPlace::Case("id"));
     }
 }

@@ -4,7 +4,7 @@ use super::row_ids::{self, IdOrigin};
 use super::stream::{ReadRow, Row, Seen};
 use crate::config::{Node, Notes, Span};
 use crate::load::suite::case;
-use crate::load::suite::case::Purpose;
+use crate::load::suite::case::LoadPurpose;
 use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
 use std::fs::File;
@@ -49,7 +49,7 @@ const BOM: &[u8] = "\u{feff}".as_bytes();
 pub(super) fn read(
     line: Row<'_>,
     scope: &CaseScope,
-    purpose: Purpose,
+    purpose: LoadPurpose,
     notes: &mut Notes,
 ) -> ReadRow {
     let Row { ordinal, number, .. } = line;

@@ -4,7 +4,7 @@ use super::ordinals::Ordinals;
 use super::source::Pick;
 use super::stream::{Data, Layout, Row, Seen};
 use crate::config::{Entry, Kind, Node, Notes, Span, same_key};
-use crate::load::suite::case::Purpose;
+use crate::load::suite::case::LoadPurpose;
 use crate::load::suite::duplicates;
 use crate::load::suite::scope::CaseScope;
 use agentv_core::{EvalCase, EvalId, TargetName};
@@ -137,7 +137,7 @@ impl IdRepairs {
                 match origin {
                     IdOrigin::Derived => search.number(id, row),
                     IdOrigin::Written => {
-                        let read = layout.read(row, scope, Purpose::Check, &mut Notes::new(""));
+                        let read = layout.read(row, scope, LoadPurpose::Check, &mut Notes::new(""));
                         if let Some(case) = read.case {
                             search.compare(case, span, row, notes);
                             notes.locate(text, row.number);

@@ -7,7 +7,7 @@ use super::row_ids::{self, IdOrigin, IdRepairs};
 use super::source::SourceError;
 use crate::config::{Node, Notes};
 use crate::hash::ContentHasher;
-use crate::load::suite::case::{self, Purpose};
+use crate::load::suite::case::{self, LoadPurpose};
 use crate::load::suite::scope::CaseScope;
 use agentv_core::EvalCase;
 use foldhash::fast::FixedState;
@@ -195,7 +195,7 @@ impl Layout {
         &self,
         row: Row<'_>,
         scope: &CaseScope,
-        purpose: Purpose,
+        purpose: LoadPurpose,
         notes: &mut Notes,
     ) -> ReadRow {
         match self {
@@ -286,7 +286,7 @@ impl StreamedRow {
     pub(in crate::load) fn case(&self) -> Option<EvalCase> {
         let row = Row { ordinal: self.ordinal, number: self.number, bytes: &self.bytes };
         let StreamSource { layout, scope, repairs, .. } = &*self.source;
-        let mut case = layout.read(row, scope, Purpose::Run, &mut Notes::new("")).case?;
+        let mut case = layout.read(row, scope, LoadPurpose::Run, &mut Notes::new("")).case?;
         repairs.apply(&mut case);
         Some(case)
     }

@@ -2,7 +2,7 @@
 
 use super::defaults::{completed, wrong_vars};
 use super::evaluators::{SharedEvaluators, warn_of_empty_list};
-use super::messages::Reader;
+use super::messages::MessageReader;
 use super::scope::CaseScope;
 use super::workspace;
 use crate::config::{Cost, Fields, Leftovers, Node, Notes, Owner};
@@ -23,7 +23,7 @@ pub(in crate::load) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
 
 /// What a case is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::load) enum Purpose {
+pub(in crate::load) enum LoadPurpose {
     /// To be looked at and dropped: its fingerprint says nothing.
     Check,
     Run,
@@ -35,7 +35,7 @@ pub(in crate::load) fn check(
     node: &Node<'_>,
     ordinal: usize,
     scope: &CaseScope,
-    purpose: Purpose,
+    purpose: LoadPurpose,
     notes: &mut Notes,
 ) -> Option<EvalCase> {
     let owner = id(node).map_or_else(
@@ -61,7 +61,7 @@ pub(in crate::load) fn check(
     let conversation_id = fields.take("conversation_id");
     let tags = fields.take("tags").unwrap_or_default();
     let metadata = metadata(&mut fields, purpose);
-    let mut reader = Reader { files: &scope.files, fingerprint: &mut fingerprint };
+    let mut reader = MessageReader { files: &scope.files, fingerprint: &mut fingerprint };
     let input = reader.input(&mut fields);
     let expected_messages = reader.expected(&mut fields);
     let own_list = fields.node("evaluators");
@@ -81,7 +81,7 @@ pub(in crate::load) fn check(
         return None;
     }
     let workspace = scope.given.workspace_with(workspace);
-    let is_hashed = scope.filter.is_watching() || purpose == Purpose::Run;
+    let is_hashed = scope.filter.is_watching() || purpose == LoadPurpose::Run;
     if let Some(spec) = workspace.as_ref().filter(|_| is_hashed) {
         scope.builder.context(&mut fingerprint).depends_on_tree(spec.template.as_deref());
     }
@@ -107,9 +107,9 @@ pub(in crate::load) fn check(
 }
 
 /// What the case and its suite say. Files that the case depends on are added as they are found.
-fn fingerprint(node: &Node<'_>, scope: &CaseScope, purpose: Purpose) -> CaseDigest {
+fn fingerprint(node: &Node<'_>, scope: &CaseScope, purpose: LoadPurpose) -> CaseDigest {
     let mut fingerprint = scope.filter.new_digest();
-    if purpose == Purpose::Check {
+    if purpose == LoadPurpose::Check {
         return fingerprint;
     }
     fingerprint.node(node);
@@ -150,7 +150,7 @@ fn required_text(fields: &mut Fields<'_, '_>, keys: &[&'static str], help: &str)
 }
 
 /// The case's `metadata`, unless the case is only looked at.
-fn metadata(fields: &mut Fields<'_, '_>, purpose: Purpose) -> Option<Arc<Object>> {
+fn metadata(fields: &mut Fields<'_, '_>, purpose: LoadPurpose) -> Option<Arc<Object>> {
     let node = fields.node("metadata").filter(|node| !node.is_null())?;
     if node.as_map().is_none() {
         let message = format!(
@@ -162,7 +162,7 @@ fn metadata(fields: &mut Fields<'_, '_>, purpose: Purpose) -> Option<Arc<Object>
         return None;
     }
     match node.to_value() {
-        Value::Object(metadata) if purpose == Purpose::Run => Some(Arc::new(metadata)),
+        Value::Object(metadata) if purpose == LoadPurpose::Run => Some(Arc::new(metadata)),
         _ => None,
     }
 }

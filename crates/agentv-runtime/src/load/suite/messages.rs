@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Reads messages of one case.
-pub(in crate::load) struct Reader<'a> {
+pub(in crate::load) struct MessageReader<'a> {
     pub files: &'a Files,
     /// The contents of files belong to what the case is.
     pub fingerprint: &'a mut CaseDigest,
 }
 
-impl Reader<'_> {
+impl MessageReader<'_> {
     /// `input_messages`, or its short form `input`: text is one user message.
     pub(in crate::load) fn input(
         &mut self,

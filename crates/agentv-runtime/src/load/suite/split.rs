@@ -5,7 +5,7 @@
 //! looks like an anchor or an alias. Otherwise, and whenever a piece does not read as it should, the file is read whole.
 
 use super::case;
-use super::case::Purpose;
+use super::case::LoadPurpose;
 use super::head::CASES;
 use super::scope::CaseScope;
 use crate::config::{Node, Notes};
@@ -172,7 +172,7 @@ pub(super) fn check_all(
 ) -> Vec<Arc<EvalCase>> {
     let numbered = items.iter().zip(first..).filter(|(item, _)| scope.filter.wants(item));
     numbered
-        .filter_map(|(item, ordinal)| case::check(item, ordinal, scope, Purpose::Run, notes))
+        .filter_map(|(item, ordinal)| case::check(item, ordinal, scope, LoadPurpose::Run, notes))
         .map(Arc::new)
         .collect()
 }

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 /// The target itself.
 #[derive(Debug)]
-pub struct Live;
+pub struct LiveTarget;
 
 #[async_trait]
-impl AnswerSource for Live {
+impl AnswerSource for LiveTarget {
     /// Asks until there is an answer, or an error that another attempt would not mend.
     async fn answer(self: Box<Self>, request: &mut Request, cx: &CaseContext<'_>) -> Answer {
         loop {

@@ -7,7 +7,7 @@ mod live;
 mod recorded;
 
 pub(super) use batch::ask as ask_batch;
-pub use live::Live;
+pub use live::LiveTarget;
 
 use super::case::CaseContext;
 use crate::workspace::Workspace;
