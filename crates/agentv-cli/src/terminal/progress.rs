@@ -52,6 +52,10 @@ impl Reporter for Progress {
         }
     }
 
+    fn wants_phases(&self) -> bool {
+        false
+    }
+
     fn pause(&mut self) {
         self.screen.show();
     }

@@ -35,6 +35,10 @@ impl Reporter for Quiet {
         }
     }
 
+    fn wants_phases(&self) -> bool {
+        false
+    }
+
     fn pause(&mut self) {
         self.screen.show();
     }

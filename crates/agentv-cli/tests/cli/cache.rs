@@ -41,6 +41,11 @@ fn kept(cx: &TestContext) -> usize {
 fn settled(mut record: Value) -> Value {
     let record_keys = record.as_object_mut().unwrap();
     record_keys.remove("timestamp");
+    for timed in ["execution_metrics", "trace_summary"] {
+        if let Some(timed) = record_keys.get_mut(timed) {
+            timed.as_object_mut().unwrap().remove("duration_ms");
+        }
+    }
     if let Some(metadata) = record_keys.get_mut("provider_metadata") {
         metadata.as_object_mut().unwrap().remove("cached");
     }

@@ -95,6 +95,7 @@ pub async fn run(run: Run) -> RunOutcome {
         rendering: run.outputs.rendering(),
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),
+        has_phases: run.reporter.wants_phases(),
         // One pool has no more workers than that anyway.
         permits: run
             .workers

@@ -129,6 +129,12 @@ impl Rendering {
 pub trait Reporter: fmt::Debug + Send {
     fn event(&mut self, event: &RunEvent);
 
+    /// Whether it shows when a case is answered and when it is graded. If not, these events are not sent at all: for cases
+    /// that take no time, sending them costs as much as the rest.
+    fn wants_phases(&self) -> bool {
+        true
+    }
+
     /// Nothing more is waiting: a good moment to show what was gathered.
     fn pause(&mut self) {}
 }

@@ -49,6 +49,8 @@ pub(super) struct Shared {
     /// Where answers are kept before they are graded.
     pub journal: Option<Arc<Journal>>,
     pub limit: Arc<Limit>,
+    /// Whether the observer shows when cases are answered and graded.
+    pub has_phases: bool,
     /// Caps the cases under way over all pools, where the user gave one number for all.
     pub permits: Option<Arc<Semaphore>>,
 }
@@ -333,6 +335,9 @@ impl EventSink for WorkerSlot<'_> {
                 self.shared.keep((&work.id, &work.case), answered, request.workspace.is_some());
             }
         }
+        if !self.shared.has_phases {
+            return;
+        }
         let event = CaseAnswered {
             work: Arc::clone(&work.id),
             // To the microsecond.
@@ -343,8 +348,10 @@ impl EventSink for WorkerSlot<'_> {
     }
 
     async fn grading(&self, work: &Work) {
-        let event = CaseGrading { work: Arc::clone(&work.id) };
-        self.shared.send(RunEvent::Grading(event)).await;
+        if self.shared.has_phases {
+            let event = CaseGrading { work: Arc::clone(&work.id) };
+            self.shared.send(RunEvent::Grading(event)).await;
+        }
     }
 
     async fn free_worker(&self) {
