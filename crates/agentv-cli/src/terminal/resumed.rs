@@ -22,7 +22,7 @@ pub(crate) fn resumed(run: &str, resumed: &Resumed, plan: &Plan, screen: &mut Sc
     say(rewritten.unknown, "lines of the results are not from this run: moved to removed.jsonl");
     say(resumed.answered, "answered before, and only graded now");
     say(resumed.lost_workspaces, "asked again, since the workspace of the answer is gone");
-    say(rewritten.retried, "ended in an error: run again");
+    say(rewritten.retried, "ended in an error or ungraded: run or graded again");
     let changed = format!("changed since: run again ({})", named(&rewritten.changed));
     say(rewritten.changed.len(), &changed);
     let gone = format!("no longer wanted: moved to removed.jsonl ({})", named(&rewritten.gone));
