@@ -305,7 +305,9 @@ fn only_the_trials_that_ended_in_an_error_are_tried_again() {
         .stdout_has("1/2 pass  b");
     cx.write("again", "");
     let ran = resume(&cx, &["--retry-errors"]);
-    ran.success().stdout_has("1 ended in an error or ungraded: run or graded again").stdout_has("Flaky cases: none");
+    ran.success()
+        .stdout_has("1 ended in an error or ungraded: run or graded again")
+        .stdout_has("Flaky cases: none");
     assert_eq!(recorded(&cx), ["a 0", "a 1", "b 0", "b 1"]);
     assert_eq!(calls(&cx), ["a 0", "a 1", "b 0", "b 1", "b 1"]);
     assert_eq!(info(&folder(&cx))["totals"]["trials"][0]["errors"], 0);
