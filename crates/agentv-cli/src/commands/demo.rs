@@ -6,7 +6,7 @@ use crate::report::{FORMATS, Wanted};
 use crate::settings::{Environment, RunOrder, Showing};
 use crate::terminal::{self, Step};
 use agentv_runtime::load::repo_root;
-use agentv_runtime::session::Order;
+use agentv_runtime::session::{self, Order};
 use agentv_wire::{AllowedErrors, Exit, RunGates, RunSpec};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Exit {
         terminal::complain(&message, Some(&help));
         return Exit::Usage;
     }
-    let there = Environment {
+    let session = session::Environment {
         repo_root: repo_root(&dir),
         project_root: dir.clone(),
         working_dir: dir.clone(),
         env: environment.env.clone(),
-        shown_from: environment.working_dir.clone(),
     };
+    let there = Environment { session, shown_from: environment.working_dir.clone() };
     let next = next(&args.dir);
     conduct(Ok(order(&dir, &there)), &there, &Presentation { next: Some(next) })
 }

@@ -64,6 +64,11 @@ impl Environment {
         }
     }
 
+    /// Where answers are kept from run to run.
+    pub fn cache_dir(&self) -> PathBuf {
+        self.project_root.join(".agentv/cache")
+    }
+
     /// A path as people see it: from the working directory, where it lies below that.
     pub fn shown(&self, path: &Path) -> String {
         path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()

@@ -26,7 +26,7 @@ pub(super) fn open(spec: &RunSpec, environment: &Environment) -> Result<CallServ
         };
         Refused::usage(with_cause(&error), help)
     })?;
-    let store = Some(Arc::new(Store::new(environment.project_root.join(".agentv/cache"))));
+    let store = Some(Arc::new(Store::new(environment.cache_dir())));
     let spending = Arc::new(Spending::within(spec.budget));
     Ok(CallServices { cache: CacheChoice::default(), store, tape, spending })
 }

@@ -67,7 +67,7 @@ async fn attempt(
     if let Some(found) = &found {
         terminal::found(found, environment, &mut screen);
     }
-    let opened = Session::open(order, &environment.session()).await?;
+    let opened = Session::open(order, &environment.session).await?;
     announce(&opened, showing, environment, &mut screen);
     let warnings = opened.report.noticed();
     let session = opened.session;

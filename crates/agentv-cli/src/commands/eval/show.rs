@@ -7,10 +7,10 @@ use crate::terminal::{
     Events, Live, OverviewInput, Paint, Progress, Quiet, Screen, last_lines, overview, show_event,
     steps, summary, trials,
 };
-use agentv_runtime::run::{Reporter, RunOutcome};
+use agentv_runtime::run::Reporter;
 use agentv_runtime::session::{Session, Summary};
 use agentv_wire::event::{FailedCase, FailedGrading, RunEnded};
-use agentv_wire::{Exit, RunEvent, RunSpec, RunTotals};
+use agentv_wire::{Exit, RunEvent, RunSpec};
 
 /// Where things are said that are no data: what was loaded, who is asked, what was written.
 pub(super) fn screen(showing: Showing) -> Screen {
@@ -42,19 +42,11 @@ pub(super) struct Finish<'a> {
     pub presentation: &'a Presentation,
 }
 
-impl Finish<'_> {
-    /// The numbers that every view shows.
-    fn numbers(&self) -> RunTotals {
-        let RunOutcome { totals, missing, .. } = &self.summary.outcome;
-        totals.wire(Some(totals.recorded() + missing))
-    }
-}
-
 /// What people are told at the end.
 pub(super) fn sum_up(finish: &Finish<'_>, environment: &Environment, screen: &mut Screen) {
     let Finish { summary: Summary { outcome, took, out, .. }, warnings, .. } = *finish;
     let totals = &outcome.totals;
-    let numbers = &finish.numbers();
+    let numbers = &finish.summary.totals();
     let results = format!("Results written to: {}", out.display());
     match finish.showing {
         Showing::Live | Showing::Lines if is_drawn(finish, environment) => {
@@ -132,7 +124,7 @@ fn ended(finish: &Finish<'_>, exit: Exit) -> RunEnded {
         run: run_id.clone(),
         exit_code: exit as u8,
         duration_ms: took.as_secs_f64() * 1000.0,
-        totals: finish.numbers(),
+        totals: finish.summary.totals(),
         failures: failures.collect(),
         grading_errors: grading_errors.collect(),
         retries: outcome.totals.retries,
