@@ -70,6 +70,9 @@ pub struct Run {
 /// their time waking each other.
 const QUEUED_EVENTS: usize = 256;
 
+/// How many bytes of records may wait for it. A larger record waits until it has all of it.
+pub(super) const QUEUED_BYTES: usize = 1 << 20;
+
 /// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
@@ -92,6 +95,7 @@ pub async fn run(run: Run) -> RunOutcome {
         log: log_lines,
         events,
         lines_sent,
+        room: Arc::new(Semaphore::new(QUEUED_BYTES)),
         rendering: run.outputs.rendering(),
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),

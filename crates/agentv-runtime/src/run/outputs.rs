@@ -109,6 +109,12 @@ pub(super) struct Rendered {
     entry: usize,
 }
 
+impl Rendered {
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
 impl Rendering {
     pub(super) fn render(&self, record: &ResultRecord, work: &Work) -> io::Result<Rendered> {
         let mut bytes = Vec::with_capacity(1024);

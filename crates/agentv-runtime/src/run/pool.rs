@@ -4,6 +4,7 @@
 use super::RunSettings;
 use super::answer::{self, AnswerSource, LiveTarget};
 use super::case::Work;
+use super::dispatcher::QUEUED_BYTES;
 use super::executor::{EventSink, Executed, Executor};
 use super::limit::Limit;
 use super::outputs::{Rendered, Rendering};
@@ -42,6 +43,8 @@ pub(super) struct Shared {
     pub log: Arc<dyn Log>,
     /// To the dispatcher. Bounded: a slow disk slows the workers instead of filling the memory.
     pub events: mpsc::Sender<QueuedEvent>,
+    /// What is left of the bytes that may wait for the dispatcher.
+    pub room: Arc<Semaphore>,
     /// How a record becomes bytes.
     pub rendering: Rendering,
     /// How many lines the log has had so far.
@@ -62,6 +65,8 @@ pub(super) struct QueuedEvent {
     pub rendered: Option<io::Result<Rendered>>,
     /// How many lines of the log came before it.
     pub lines_before: usize,
+    /// The room of its bytes; free again once it is written.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Pool {
@@ -294,7 +299,12 @@ impl Shared {
     /// Whether the dispatcher takes it. If the dispatcher is gone, so is the run.
     async fn queue(&self, event: RunEvent, rendered: Option<io::Result<Rendered>>) -> bool {
         let lines_before = self.lines_sent.load(Ordering::Acquire);
-        self.events.send(QueuedEvent { event, rendered, lines_before }).await.is_ok()
+        let bytes = rendered.iter().flatten().map(Rendered::len).sum::<usize>().min(QUEUED_BYTES);
+        let room = match u32::try_from(bytes) {
+            Ok(bytes) if bytes > 0 => Arc::clone(&self.room).acquire_many_owned(bytes).await.ok(),
+            _ => None,
+        };
+        self.events.send(QueuedEvent { event, rendered, lines_before, _room: room }).await.is_ok()
     }
 
     /// Keeps an answer in the journal. If that fails, no more calls are made: the journal knows why, and the dispatcher says
