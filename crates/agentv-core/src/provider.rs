@@ -22,7 +22,7 @@ pub trait Provider: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether its answers are made up, so that a run of them says nothing of a real target.
+    /// Whether its answers are made up: scores of a mock are not those of a real target.
     fn is_simulated(&self) -> bool {
         false
     }

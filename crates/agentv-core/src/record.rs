@@ -226,7 +226,7 @@ fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
             Required::ToPass => case.suite.pass_score,
             Required::AtLeast(bar) => bar,
         };
-        // A failed grading says nothing of the answer, so it does not meet a bar of 0 either.
+        // Without a score not even a threshold of 0 is met.
         !outcome.as_ref().is_ok_and(|verdict| verdict.score.reaches(bar))
     });
     unmet.map(|graded| graded.entry.name.to_string()).collect()

@@ -391,7 +391,7 @@ fn trials_are_records_of_their_own() {
         not_run: Some(0),
         grading_errors: Some(6),
         mean: Some(2.25 / 3.0),
-        // A flaky answer says nothing of its cost.
+        // Answers of the flaky target have no cost.
         ..used(3, 9)
     };
     check(&suite, &["--trials", "3"], &expected);
@@ -471,7 +471,7 @@ fn interrupted(more: &[&str]) -> (TestContext, Ran) {
 
 #[test]
 fn cases_that_an_interrupt_left_out_are_counted_as_such() {
-    // A command says nothing of its cost.
+    // A command does not report its cost.
     check_run(&interrupted, &passed(1, 2, used(0, 0)));
 }
 

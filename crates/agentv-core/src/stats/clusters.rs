@@ -62,7 +62,7 @@ impl Clusters {
         Some((squares * count / (count - 1.0)).sqrt() / self.values)
     }
 
-    /// Student's interval of the mean. `None` with fewer than two groups: one says nothing of the others.
+    /// Student's interval of the mean. `None` with fewer than two groups: one has no spread.
     pub fn student_interval(&self, confidence: f64) -> Option<Interval> {
         let (mean, error) = (self.mean()?, self.standard_error()?);
         let reach = error * student_quantile(f64::midpoint(1.0, confidence), float(self.len() - 1));

@@ -64,7 +64,7 @@ impl ClusterSums {
         Some((squares.max(0.0) * count / (count - 1.0)).sqrt() / self.values)
     }
 
-    /// Student's interval of the mean. `None` with fewer than two groups: one says nothing of the others.
+    /// Student's interval of the mean. `None` with fewer than two groups: one has no spread.
     pub fn student_interval(&self, confidence: f64) -> Option<Interval> {
         let (mean, error) = (self.mean()?, self.standard_error()?);
         let reach =

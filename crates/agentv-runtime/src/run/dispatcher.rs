@@ -38,7 +38,7 @@ pub enum Ended {
     Complete,
     /// The user stopped it.
     Interrupted,
-    /// Too much went wrong, or was spent; cases that were not started have no record.
+    /// Too many errors, or the budget is spent; cases that were not started have no record.
     Stopped(Stop),
     /// Records could not be written.
     Unwritable(io::Error),
@@ -59,7 +59,7 @@ pub struct Run {
     pub limit: Limit,
     pub outputs: Outputs,
     pub reporter: Box<dyn Reporter>,
-    /// What earlier records came to, where a run is taken up again.
+    /// What earlier records came to, where a run is resumed.
     pub totals: Totals,
     pub processes: Arc<Processes>,
     /// Does the work; `None` for this process.

@@ -148,7 +148,7 @@ pub(super) fn with_blind(case: &EvalCase, detail: AnswerDetail) -> Cow<'_, [Eval
     Cow::Owned(replaced.collect())
 }
 
-/// Stands in for an evaluator that has nothing to look at: a score of 0 would be about an answer that it has not seen.
+/// Replaces an evaluator that needs messages which were not recorded: a score of 0 would be wrong.
 #[derive(Debug)]
 struct Blind;
 

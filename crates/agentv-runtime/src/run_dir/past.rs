@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The records and answers of earlier, to be claimed by the cases of now.
+/// Records and answers of earlier sessions, to be claimed by the current cases.
 #[derive(Debug)]
 pub struct Past {
     journal: PathBuf,
@@ -26,9 +26,9 @@ pub struct Past {
     open: HashSet<WorkId>,
     /// Whether the results end in the middle of a line.
     torn: bool,
-    /// Answers that nobody can grade any more.
+    /// Answers that can no longer be graded.
     pub lost_workspaces: usize,
-    /// What the calls of earlier used.
+    /// What earlier calls used.
     pub spent: RunSpend,
 }
 
@@ -46,15 +46,15 @@ struct PastRecord {
 /// What becomes of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It is the record of a case of now.
+    /// It is the record of a current case.
     Kept(Place),
     /// It is an error, and its case is tried again.
     Retried,
-    /// No case of now is the one that it is of.
+    /// No current case matches this record.
     Unclaimed,
 }
 
-/// What a case of now finds.
+/// What a current case finds.
 #[derive(Debug)]
 pub enum Claim {
     Done,
@@ -63,13 +63,13 @@ pub enum Claim {
     Open,
 }
 
-/// What was done to the results before the run goes on.
+/// What was done to the results before the run is resumed.
 #[derive(Debug, Default)]
 pub struct Rewritten {
     pub kept: usize,
     /// Cases that are not what they were.
     pub changed: Vec<String>,
-    /// Cases that are no more.
+    /// Cases that no longer exist.
     pub gone: Vec<String>,
     pub retried: usize,
     /// Whether a line was cut off in the middle.

@@ -18,7 +18,7 @@ pub enum Overrun {
     Tokens {
         max: u64,
     },
-    /// A call of this target says nothing of its cost, and to take it for free would make the budget worth nothing.
+    /// Calls of this target do not report their cost. Counted as free, they would defeat the budget.
     UnknownCost {
         target: TargetName,
     },

@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(board.left(now), None);
         board.done.counts.passed = 40;
         assert_eq!(board.left(now), None);
-        // What an earlier run has done says nothing of this one's speed.
+        // Records of an earlier session do not count towards this one's speed.
         board.done.counts.passed = 20;
         board.earlier = 10;
         assert_eq!(board.left(now), Some(Duration::from_mins(1)));
