@@ -1,7 +1,7 @@
 //! The figures themselves, with the limits that the project set itself.
 
 use super::inputs::{
-    CLAUDE, HUNDRED_THOUSAND, HUNDREDS, Inputs, MILLION, SOME, TEN_THOUSAND, THOUSAND,
+    CLAUDE, HUNDRED_THOUSAND, HUNDREDS, Inputs, MILLION, MODEL_JUDGED, SOME, TEN_THOUSAND, THOUSAND,
 };
 use super::measure::{Measurement, Subject, in_turns, in_turns_at_once};
 use super::report::{FigureRow, mib, ms};
@@ -38,8 +38,12 @@ impl Bench {
 
     /// A run of this file; its records go to `out`.
     fn eval(&self, file: &str, target: &str, out: &str) -> Subject {
+        self.eval_with(WORKERS, file, target, out)
+    }
+
+    fn eval_with(&self, workers: &str, file: &str, target: &str, out: &str) -> Subject {
         let targets = ["--targets", "targets.yaml", "--target", target];
-        let more = ["--workers", WORKERS, "--out", out];
+        let more = ["--workers", workers, "--out", out];
         let args = [&["eval", file][..], &targets, &more].concat();
         self.agentv(&args).writing(self.inputs.path(out))
     }
@@ -59,11 +63,15 @@ impl Bench {
 type Figures = fn(&Bench) -> Result<Vec<FigureRow>>;
 
 /// By the name that `--only` knows them by.
-const FIGURES: [(&str, Figures); 11] = [
+const FIGURES: [(&str, Figures); 12] = [
     ("start", |bench| Ok(vec![start(bench)?])),
     ("validate", |bench| Ok(vec![validate(bench)?])),
     ("ten-thousand", |bench| Ok(ten_thousand(bench)?.into())),
     ("million", |bench| if bench.inputs.million { Ok(million(bench)?.into()) } else { Ok(vec![]) }),
+    (
+        "slow-judge",
+        |bench| if bench.inputs.million { Ok(vec![slow_judge(bench)?]) } else { Ok(vec![]) },
+    ),
     ("trials", |bench| if bench.inputs.million { Ok(vec![trials(bench)?]) } else { Ok(vec![]) }),
     ("run-folder", |bench| Ok(vec![run_folder(bench)?])),
     ("children", |bench| Ok(vec![children(bench)?])),
@@ -168,6 +176,20 @@ fn million(bench: &Bench) -> Result<[FigureRow; 2]> {
         holds: ratio <= 1.3,
     };
     Ok([memory("1 000 000 mock cases from JSONL, memory", many, 48, few), per_case])
+}
+
+/// A million answers that come at once and wait for a judge that takes 5 ms: 512 of them may wait, the rest is not asked for.
+fn slow_judge(bench: &Bench) -> Result<FigureRow> {
+    let out = "from-slow-judge.jsonl";
+    let mut subjects = [
+        bench.eval(&format!("{TEN_THOUSAND}.jsonl"), "default", "from-jsonl.jsonl"),
+        bench.eval_with("512", MODEL_JUDGED, "slowly-judged", out),
+    ];
+    in_turns_at_once(1, &mut subjects)?;
+    bench.must_have_written(out, MILLION)?;
+    fs::remove_file(bench.inputs.path(out))?;
+    let [few, judged] = subjects.map(|subject| subject.median());
+    Ok(memory("1 000 000 mock cases with a slow judge, memory", judged, 48, few))
 }
 
 /// 100 000 cases, three times each, beside 10 000 that are asked once.

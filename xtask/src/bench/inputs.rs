@@ -18,6 +18,9 @@ pub(super) const MILLION: usize = 1_000_000;
 /// What every answer holds and every case looks for.
 const ANSWER: &str = "the answer";
 
+/// A million cases that a model grades.
+pub(super) const MODEL_JUDGED: &str = "model-judged.jsonl";
+
 /// A stand-in for `claude`: reads its prompt and answers at once.
 pub(super) const CLAUDE: &str = "claude.sh";
 
@@ -61,6 +64,9 @@ impl Inputs {
         for count in [SOME, HUNDREDS, TEN_THOUSAND].into_iter().chain(large) {
             inputs.write(&format!("{count}.jsonl"), |out| jsonl(out, count))?;
         }
+        if million {
+            inputs.write(MODEL_JUDGED, |out| model_judged(out, MILLION))?;
+        }
         inputs.write("judged.jsonl", |out| judged(out, SOME))?;
         inputs.write(CLAUDE, |out| out.write_all(claude().as_bytes()))?;
         fs::set_permissions(inputs.path(CLAUDE), fs::Permissions::from_mode(0o755))?;
@@ -93,13 +99,16 @@ impl Inputs {
     }
 }
 
-/// `default` answers at once; `agent` and `claude` are what the bare loops run too.
+/// `default` answers at once; `agent` and `claude` are what the bare loops run too. `slowly-judged` answers at once and has a
+/// judge that takes its time.
 fn targets() -> String {
     format!(
         "targets:\n  \
          - name: default\n    provider: mock\n    response: {ANSWER}\n  \
          - name: agent\n    provider: cli\n    command_template: echo {ANSWER} > {{OUTPUT_FILE}}\n  \
-         - name: claude\n    provider: claude-code\n    executable: ./{CLAUDE}\n"
+         - name: claude\n    provider: claude-code\n    executable: ./{CLAUDE}\n  \
+         - name: slowly-judged\n    provider: mock\n    response: {ANSWER}\n    judge_target: slow-judge\n  \
+         - name: slow-judge\n    provider: mock\n    delay_ms: 5\n    workers: 512\n    response: '{{\"score\": 1}}'\n"
     )
 }
 
@@ -155,6 +164,20 @@ fn judged(out: &mut impl Write, count: usize) -> io::Result<()> {
             "expected_outcome": "x",
             "input": "q",
             "evaluators": [{ "name": "judge", "type": "code_judge", "script": script }],
+        });
+        writeln!(out, "{case}")?;
+    }
+    Ok(())
+}
+
+/// Cases that a model grades.
+fn model_judged(out: &mut impl Write, count: usize) -> io::Result<()> {
+    for number in 0..count {
+        let case = json!({
+            "id": format!("case-{number}"),
+            "expected_outcome": "x",
+            "input": "q",
+            "evaluators": [{ "name": "judge", "type": "llm_judge" }],
         });
         writeln!(out, "{case}")?;
     }
