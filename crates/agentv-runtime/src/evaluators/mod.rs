@@ -17,6 +17,7 @@ mod equal;
 pub mod json;
 mod payload;
 mod reply;
+mod schedule;
 pub mod script;
 mod shown;
 mod template;
@@ -24,6 +25,7 @@ mod template;
 mod testing;
 
 pub use digest::{CaseDigest, ChangedFiles};
+pub use schedule::{WaitsFor, evaluate_all, waits_for};
 
 use crate::config::{Entry, Fields, FileSearch};
 use crate::hash::{ContentHasher, sha256};

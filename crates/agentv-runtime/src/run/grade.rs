@@ -1,16 +1,16 @@
 //! An answer and the evaluators of its case → a record.
 
 use super::case::{CaseContext, Work, asked, timestamp};
+use crate::evaluators::{WaitsFor, evaluate_all, waits_for};
 use agentv_core::candidate::MissingAnswer;
 use agentv_core::evaluator::{AnswerDetail, OnError};
-use agentv_core::record::{self, Graded};
+use agentv_core::record;
 use agentv_core::{
-    Answered, Candidate, EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError,
-    NamedProvider, Request, Targets, Verdict,
+    Answered, Candidate, EvalCase, EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Request,
+    Verdict,
 };
 use agentv_wire::{FailureKind, ResultRecord};
 use async_trait::async_trait;
-use futures_util::future::join_all;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -32,30 +32,6 @@ pub(super) fn only_asks_models(work: &Work, answered: &Answered) -> bool {
         wait != WaitsFor::Programs
     });
     no_program && asks_models
-}
-
-/// What an evaluator has to wait for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum WaitsFor {
-    Nothing,
-    Models,
-    /// A program that it runs, or a judge that is one.
-    Programs,
-}
-
-fn waits_for(entry: &EvaluatorEntry, judges: &dyn Targets) -> WaitsFor {
-    let needs = entry.evaluator.needs();
-    let asks = needs.judge || !needs.targets.is_empty();
-    let is_program = |judge: Result<NamedProvider, EvaluatorError>| {
-        judge.is_ok_and(|judge| judge.provider.shares_directory())
-    };
-    let asks_program = (needs.judge && is_program(judges.judge()))
-        || needs.targets.iter().any(|name| is_program(judges.named(name)));
-    match (needs.runs_program || asks_program, asks) {
-        (true, _) => WaitsFor::Programs,
-        (false, true) => WaitsFor::Models,
-        (false, false) => WaitsFor::Nothing,
-    }
 }
 
 /// Grades an answer, and makes the record of it, or of the error that there is instead.
@@ -97,40 +73,8 @@ async fn grade_candidate(
     };
     let evaluators = with_blind(case, detail);
     cx.sink.grading(cx.work).await;
-    let graded = evaluate(&evaluators, &context).await;
+    let graded = evaluate_all(&evaluators, &context).await;
     record::graded(case, asked(request, cx.work), candidate, graded, timestamp())
-}
-
-/// Asks all models at the same time; everything else runs in its listed order meanwhile. The results are in the order of
-/// the evaluators.
-async fn evaluate<'e>(entries: &'e [EvaluatorEntry], context: &EvalContext<'_>) -> Vec<Graded<'e>> {
-    let evaluate_one = async |entry: &'e EvaluatorEntry| {
-        let call = context.call.graded_by(&entry.name);
-        let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..*context }).await;
-        Graded { entry, outcome }
-    };
-    let asks = |entry: &&EvaluatorEntry| waits_for(entry, context.targets) == WaitsFor::Models;
-    if !entries.iter().any(|entry| asks(&entry)) {
-        let mut graded = Vec::with_capacity(entries.len());
-        for entry in entries {
-            graded.push(evaluate_one(entry).await);
-        }
-        return graded;
-    }
-    let numbered = || entries.iter().enumerate();
-    let asked = numbered().filter(|(_, entry)| asks(entry));
-    let asked = join_all(asked.map(async |(at, entry)| (at, evaluate_one(entry).await)));
-    let in_order = async {
-        let mut graded = Vec::new();
-        for (at, entry) in numbered().filter(|(_, entry)| !asks(entry)) {
-            graded.push((at, evaluate_one(entry).await));
-        }
-        graded
-    };
-    let (asked, mut graded) = tokio::join!(asked, in_order);
-    graded.extend(asked);
-    graded.sort_by_key(|(at, _)| *at);
-    graded.into_iter().map(|(_, graded)| graded).collect()
 }
 
 /// The evaluators of a case. Those that need to look closer than the answer allows are there, but do not count.

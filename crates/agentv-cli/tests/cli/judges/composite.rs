@@ -296,3 +296,18 @@ fn what_is_wrong_inside_is_shown_with_its_place() {
     ran.code(2).stderr_has("suite.yaml:9:29").stderr_has("did you mean `contains`?");
     ran.stderr_has("suite.yaml:11:47").stderr_has("`prompt` must be text");
 }
+
+#[test]
+fn programs_of_a_composite_run_one_after_the_other() {
+    let cx = quiet();
+    let member = |name: &str| {
+        let script = format!(
+            "echo {name} starts >> order; sleep 0.2; echo {name} ends >> order; echo '{{\"score\": 1}}'"
+        );
+        json!({ "name": name, "type": "code_judge", "script": ["sh", "-c", script] })
+    };
+    let members = json!([member("first"), member("second")]);
+    let result = result(&cx, &composite(&members, &json!({ "type": "weighted_average" })));
+    assert_eq!(result["score"], 1);
+    assert_eq!(cx.read("order"), "first starts\nfirst ends\nsecond starts\nsecond ends\n");
+}

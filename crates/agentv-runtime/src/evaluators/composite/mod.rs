@@ -1,4 +1,5 @@
-//! Evaluators inside an evaluator. Its members grade at the same time, and an aggregator makes one score of theirs.
+//! Evaluators inside an evaluator. Its members grade like the evaluators of a case (models at the same time, programs in
+//! their order), and an aggregator makes one score of theirs.
 //!
 //! ```yaml
 //! - name: release-gate
@@ -21,7 +22,7 @@ mod tests;
 
 pub use config::CompositeConfig;
 
-use super::{Build, FromConfig};
+use super::{Build, FromConfig, evaluate_all};
 use crate::config::Fields;
 use agentv_core::evaluator::{Needs, OnError};
 use agentv_core::record::{Graded, evaluator_result};
@@ -29,7 +30,6 @@ use agentv_core::{EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Verdic
 use agentv_wire::EvaluatorResult;
 use aggregate::Aggregator;
 use async_trait::async_trait;
-use futures_util::future::join_all;
 
 /// Asks its members and puts their verdicts together.
 #[derive(Debug)]
@@ -55,15 +55,9 @@ impl Evaluator for Composite {
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
-        let grade = async |member: &EvaluatorEntry| {
-            let call = cx.call.graded_by(&member.name);
-            member.evaluator.evaluate(&EvalContext { call: &call, ..*cx }).await
-        };
-        let outcomes = join_all(self.members.iter().map(grade)).await;
-        let failure = self.failure(&outcomes);
-        let members = self.members.iter().zip(outcomes);
-        let results: Vec<EvaluatorResult> =
-            members.map(|(entry, outcome)| evaluator_result(Graded { entry, outcome })).collect();
+        let graded = evaluate_all(&self.members, cx).await;
+        let failure = failure(&graded);
+        let results: Vec<EvaluatorResult> = graded.into_iter().map(evaluator_result).collect();
         let verdict = if let Some(failure) = failure {
             Err(failure)
         } else {
@@ -80,23 +74,20 @@ impl Evaluator for Composite {
     }
 }
 
-impl Composite {
-    /// Why there is nothing to aggregate: a member whose failure is to be that of the whole, or no member that counts.
-    fn failure(&self, outcomes: &[Result<Verdict, EvaluatorError>]) -> Option<EvaluatorError> {
-        let failed = || {
-            let members = self.members.iter().zip(outcomes);
-            members.filter_map(|(member, outcome)| Some((member, outcome.as_ref().err()?)))
-        };
-        if let Some((member, error)) = failed().find(|(member, _)| member.on_error == OnError::Fail)
-        {
-            let message = format!("member '{}' failed: {error}", member.name);
-            return Some(EvaluatorError::new(error.kind, message));
-        }
-        let excluded = failed().filter(|(member, _)| member.on_error == OnError::Exclude).count();
-        let (member, error) = failed().next().filter(|_| excluded == outcomes.len())?;
-        let message = format!("no member could grade; '{}' failed: {error}", member.name);
-        Some(EvaluatorError::new(error.kind, message))
+/// Why there is nothing to aggregate: a member whose failure is to be that of the whole, or no member that counts.
+fn failure(graded: &[Graded<'_>]) -> Option<EvaluatorError> {
+    let failed = || {
+        let errors = graded.iter().map(|member| (member.entry, member.outcome.as_ref().err()));
+        errors.filter_map(|(entry, error)| Some((entry, error?)))
+    };
+    if let Some((member, error)) = failed().find(|(member, _)| member.on_error == OnError::Fail) {
+        let message = format!("member '{}' failed: {error}", member.name);
+        return Some(EvaluatorError::new(error.kind, message));
     }
+    let excluded = failed().filter(|(member, _)| member.on_error == OnError::Exclude).count();
+    let (member, error) = failed().next().filter(|_| excluded == graded.len())?;
+    let message = format!("no member could grade; '{}' failed: {error}", member.name);
+    Some(EvaluatorError::new(error.kind, message))
 }
 
 /// Whether a member goes into the score.
