@@ -251,8 +251,13 @@ pub struct RunEnded {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct FailedCase {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteId>,
     pub eval_id: String,
     pub target: String,
+    /// Which trial of the case, from 0, where there are several. Only the first that failed is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<u32>,
     pub score: f64,
     pub misses: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

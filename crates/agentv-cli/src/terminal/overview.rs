@@ -128,7 +128,7 @@ impl Page<'_> {
     }
 
     fn failure(&mut self, failure: &Failure, with_target: bool) {
-        let Failure { placed, target, misses, reasoning, answer } = failure;
+        let Failure { placed, target, misses, reasoning, answer, .. } = failure;
         let score = format::score(placed.score);
         let right = if with_target { format!("{score}  {target}") } else { score };
         self.case(FAILED, &placed.eval_id, &right);

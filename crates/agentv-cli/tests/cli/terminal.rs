@@ -233,6 +233,7 @@ fn events_are_json_and_nothing_else_is_on_stdout() {
     let summary = &events[12];
     assert_eq!((&summary["exit_code"], &summary["totals"]["errors"]), (&3.into(), &1.into()));
     assert_eq!(summary["failures"][0]["answer"], "no\nnever");
+    assert_eq!(summary["failures"][0]["suite"], "suite.yaml");
     assert_eq!(summary["run"], events[0]["run"]);
     assert_eq!(summary["out"], cx.path("out.jsonl").display().to_string());
 }

@@ -2,7 +2,7 @@
 
 use super::record::GradingError;
 use crate::Trials;
-use agentv_wire::{Outcome, RecordSummary};
+use agentv_wire::{Outcome, RecordSummary, SuiteId};
 
 /// Cases by name, as far as people read them.
 #[derive(Debug, Default)]
@@ -27,7 +27,9 @@ pub struct Highlights {
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub placed: Placed,
+    pub suite: Option<SuiteId>,
     pub target: String,
+    pub trial: Option<u32>,
     pub misses: Vec<String>,
     pub reasoning: Option<String>,
     pub answer: String,
@@ -125,7 +127,9 @@ impl Highlights {
                 at,
                 Failure {
                     placed: Placed { score, position, eval_id: record.eval_id.clone() },
+                    suite: record.suite.clone(),
                     target: target.clone(),
+                    trial: record.trial,
                     misses: record.misses.iter().map(owned).collect(),
                     reasoning: record.reasoning.as_ref().map(owned),
                     answer: owned(&record.candidate_answer),

@@ -108,8 +108,10 @@ fn ended(finish: &Finish<'_>, exit: Exit) -> RunEnded {
     let Summary { run_id, outcome, took, out, .. } = finish.summary;
     let highlights = &outcome.totals.highlights;
     let failures = highlights.failures.iter().map(|failure| FailedCase {
+        suite: failure.suite.clone(),
         eval_id: failure.placed.eval_id.clone(),
         target: failure.target.clone(),
+        trial: failure.trial,
         score: failure.placed.score,
         misses: failure.misses.clone(),
         reasoning: failure.reasoning.clone(),
