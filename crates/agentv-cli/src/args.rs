@@ -2,7 +2,7 @@
 
 use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
-    CompareArgs, CompareFormat, GradeArgs, MergeArgs, ReportArgs,
+    CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, ReportArgs,
 };
 pub(crate) use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
 use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};

@@ -1,6 +1,7 @@
 //! The commands on runs that are over as clap types; no logic.
 
-use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
+use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs, case_limit};
+use agentv_wire::CaseLimit;
 use clap::{Arg, ValueEnum};
 use std::path::PathBuf;
 
@@ -79,20 +80,21 @@ fn in_words_of_grading(flag: Arg) -> Arg {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 no candidate is worse, 1 one is, 2 wrong input. Worse means that its
-            mean is below the baseline's, or with --strict that the verdict is
-            `regression`
+Exit codes: 0 no verdict is `regression`, 1 one is, or a margin is not met,
+            2 wrong input, 3 the comparison could not look: no case in common, no
+            interval for --margin, or what --strict refuses
 
 Examples:
   agentv compare before.jsonl after.jsonl
   agentv compare main.jsonl branch.jsonl --strict --format markdown
+  agentv compare main.jsonl branch.jsonl --margin 0.02
   agentv compare baseline.jsonl gpt.jsonl claude.jsonl --json")]
 #[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct CompareArgs {
     /// Results files (.jsonl, .yaml), folders or ids of runs; the first is the baseline
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// A case is won or lost from this difference on
+    /// A case is a win or a loss from this difference on; the statistics do not use it
     #[arg(short, long, value_name = "DELTA", default_value_t = 0.1)]
     pub threshold: f64,
     /// How to print the comparison
@@ -101,21 +103,40 @@ pub(crate) struct CompareArgs {
     /// The same as --format json
     #[arg(long)]
     pub json: bool,
-    /// Exit 1 only if the verdict is `regression`: worse by more than chance
+    /// Exit 3 if there are too few cases for a verdict, or if cases of the baseline could not be compared
     #[arg(long)]
     pub strict: bool,
-    /// How often equal runs may be taken for different ones, 0.001 to 0.5
-    #[arg(long, value_name = "SHARE", default_value_t = 0.05)]
+    /// With --strict: how many cases of the baseline may be missing, ungraded or in error; `N` or `N%`
+    #[arg(long, value_name = "N", default_value = "0", value_parser = case_limit)]
+    pub max_missing: CaseLimit,
+    /// Exit 1 unless the candidate is shown to be worse by less than this (non-inferiority)
+    #[arg(long, value_name = "DELTA")]
+    pub margin: Option<f64>,
+    /// Count cases with the same value of this key in their `metadata` as one: a document, a conversation
+    #[arg(long, value_name = "KEY")]
+    pub cluster: Option<String>,
+    /// Significance level (false-positive rate) of all verdicts together, 0.001 to 0.5
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.05)]
     pub level: f64,
-    /// Where the random numbers of the statistics start
+    /// The seed of random numbers
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Leave records with an error out, instead of counting them as 0
-    #[arg(long)]
+    /// Exit by the rule of 2.x: 1 if a mean is lower to three decimals, where records with an error count as 0
+    #[arg(long, value_name = "VERSION", value_enum)]
+    pub compat: Option<Compat>,
+    /// With --compat 2x: leave records with an error out. Without it, they always are.
+    #[arg(long, hide = true)]
     pub exclude_errors: bool,
     /// No colours, even on a terminal; `NO_COLOR` does the same
     #[arg(long)]
     pub no_color: bool,
+}
+
+/// Which version's rule counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compat {
+    #[value(name = "2x")]
+    TwoX,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,7 +1,7 @@
 //! The flags that `eval` and `grade` share as clap types; no logic. Their help is that of `eval`; `grade` says in its own
 //! words what means something else there.
 
-use agentv_wire::AllowedErrors;
+use agentv_wire::CaseLimit;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -87,8 +87,8 @@ pub(crate) struct TermsArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
     /// Do not exit 3 when cases are in error or ungraded; with `=N` or `=N%`, up to that many of them
-    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "100%", value_parser = allowed_errors)]
-    pub allow_errors: Option<AllowedErrors>,
+    #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "100%", value_parser = case_limit)]
+    pub allow_errors: Option<CaseLimit>,
     /// Leave out cases and evaluators that cannot be used, instead of refusing to run
     #[arg(long)]
     pub skip_invalid: bool,
@@ -98,14 +98,14 @@ pub(crate) struct TermsArgs {
 }
 
 /// Reads `3` or `5%`.
-fn allowed_errors(text: &str) -> Result<AllowedErrors, String> {
+pub(crate) fn case_limit(text: &str) -> Result<CaseLimit, String> {
     let invalid = || "give a number of cases, like 3, or a share of them, like 5%".to_owned();
     match text.strip_suffix('%') {
-        None => text.parse().map(AllowedErrors::Cases).map_err(|_| invalid()),
+        None => text.parse().map(CaseLimit::Cases).map_err(|_| invalid()),
         Some(percent) => {
             let percent: f64 = percent.trim_end().parse().map_err(|_| invalid())?;
             let is_share = (0.0..=100.0).contains(&percent);
-            is_share.then_some(AllowedErrors::Percent(percent)).ok_or_else(invalid)
+            is_share.then_some(CaseLimit::Percent(percent)).ok_or_else(invalid)
         }
     }
 }
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn a_number_or_a_share_is_allowed() {
-        assert_eq!(allowed_errors("2"), Ok(AllowedErrors::Cases(2)));
-        assert_eq!(allowed_errors("14.9%"), Ok(AllowedErrors::Percent(14.9)));
+        assert_eq!(case_limit("2"), Ok(CaseLimit::Cases(2)));
+        assert_eq!(case_limit("14.9%"), Ok(CaseLimit::Percent(14.9)));
         for text in ["", "-1", "x", "5 of", "101%", "%", "NaN%"] {
-            assert!(allowed_errors(text).is_err(), "{text}");
+            assert!(case_limit(text).is_err(), "{text}");
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod evaluator;
 pub mod score;
 
 pub mod event;
+pub mod gate;
 pub mod outcome;
 pub mod record;
 pub mod totals;

@@ -14,11 +14,18 @@ pub struct Comparison {
     pub matched: Vec<MatchedCase>,
     pub unmatched: Unmatched,
     pub summary: ComparisonSummary,
+    /// Of the mean score.
     pub statistics: Statistics,
+    /// Of the pass rate; absent where a record does not say whether it passed, as in results of 2.x.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_statistics: Option<Statistics>,
     pub verdict: ComparisonVerdict,
+    /// What `--margin` asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub non_inferiority: Option<NonInferiority>,
     /// Why, in words.
     pub reasons: Vec<String>,
-    /// The same comparison for each evaluator, by name. Gradings that went wrong are left out and counted.
+    /// The same comparison for each evaluator, by name. Failed gradings are left out and counted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evaluators: Vec<ComparedGroup>,
     /// The same for the cases of each tag.
@@ -41,7 +48,7 @@ pub struct Comparisons {
 #[serde(rename_all = "snake_case")]
 pub struct CaseName {
     pub eval_id: String,
-    /// Only where the id stands in several datasets.
+    /// Only where several suites use the id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<String>,
     /// Only where a run has several targets.
@@ -65,7 +72,7 @@ pub struct MatchedCase {
     pub trials1: usize,
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub trials2: usize,
-    /// How many of the trials ended in an error and count as 0.
+    /// How many more trials ended in an error or are ungraded. They are left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub errors1: usize,
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -81,16 +88,20 @@ pub enum PairOutcome {
     Tie,
 }
 
-/// Cases that are in one run only.
+/// Cases that are not compared.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct Unmatched {
+    /// Cases that are in one run only.
     pub file1: usize,
     pub file2: usize,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases1: Vec<CaseName>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cases2: Vec<CaseName>,
+    /// Cases that are in both runs, but without a graded record in one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ungraded: Vec<CaseName>,
 }
 
 /// The plain numbers.
@@ -108,7 +119,7 @@ pub struct ComparisonSummary {
     /// The mean score of the matched cases.
     pub mean1: f64,
     pub mean2: f64,
-    /// The share of records with `status: pass` among those of matched cases; absent where one has no status.
+    /// The share of passed records among those that are compared; absent where one has no status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_rate1: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,32 +127,55 @@ pub struct ComparisonSummary {
     /// Records with an error, in the whole file.
     pub errors1: usize,
     pub errors2: usize,
-    /// Cases that are in both runs but were not compared, since one of them has only errors (`--exclude-errors`).
+    /// Ungraded records, in the whole file.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub excluded: usize,
+    pub ungraded1: usize,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ungraded2: usize,
+    /// How many cases of the baseline are not compared: the candidate lacks them, or a run has no graded record of them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing: usize,
 }
 
-/// What the differences tell, and could tell.
+/// Whether one of the two measures changed, and how much it may have.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct Statistics {
     pub test: PairedTest,
-    /// Independent cases: one case on several targets, or in several trials, is one.
+    /// Independent cases: one case on several targets, or in several trials, is one, and so are all cases of a cluster.
     pub cases: usize,
-    /// How likely a mean at least as far from 0 would be if the runs did not differ.
+    /// Candidate minus baseline.
+    pub difference: f64,
+    /// How likely a difference at least as far from 0 would be if the runs did not differ.
     pub p_value: f64,
-    /// A difference counts as shown from this p-value down.
+    /// The same, adjusted by Holm's method for all tests that decide the verdicts. A difference is significant if this is
+    /// not above `level`.
+    pub p_adjusted: f64,
     pub level: f64,
-    /// The mean difference, with `confidence` = 1 − `level`. Absent with fewer than two cases.
+    /// What this measure alone comes to.
+    pub verdict: ComparisonVerdict,
+    /// Where the true difference may lie, with `confidence` = 1 − `level`. Absent where no honest interval can be given, or
+    /// where it would contradict the test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<MeanInterval>,
     pub confidence: f64,
-    /// The smallest true mean difference that these cases would show in four of five comparisons. Absent where the
-    /// differences do not scatter.
+    /// The minimum detectable effect: the true difference that the test would find in four of five comparisons of this many
+    /// cases. Absent where even the largest possible one would be missed more often.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub smallest_effect: Option<f64>,
-    /// Where the random numbers start.
+    /// The seed of the random numbers.
     pub seed: u64,
+}
+
+/// Whether the candidate is at most a margin worse.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct NonInferiority {
+    /// The largest loss of the mean score that is acceptable.
+    pub margin: f64,
+    /// Whether the lower end of the interval is above `-margin`. Absent where there is no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<bool>,
 }
 
 /// The two ends of an interval.
@@ -156,25 +190,28 @@ pub struct MeanInterval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PairedTest {
-    /// The exact test of McNemar: all scores are 0 or 1.
+    /// McNemar's exact test: all scores are 0 or 1, and there is one trial.
     Mcnemar,
     /// Every pattern of signs was tried.
     SignFlipExact,
     /// Random patterns of signs were tried.
     SignFlipSampled,
+    /// The runs have different numbers of trials: signs were flipped, trials were permuted within their cases, and the larger
+    /// p-value counts.
+    TrialPermutation,
 }
 
 /// What a comparison comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
-    /// The candidate is worse, and not by chance.
+    /// The mean score or the pass rate is worse; unlikely to be chance.
     Regression,
-    /// The candidate is better, and not by chance.
+    /// The mean score or the pass rate is better, neither is worse; unlikely to be chance.
     Improvement,
     /// The differences may be chance.
     NoEvidence,
-    /// So few cases cannot show a difference, whatever they score.
+    /// This few cases cannot show a difference, whatever their scores are.
     TooFewCases,
 }
 
@@ -188,9 +225,11 @@ pub struct ComparedGroup {
     pub mean1: f64,
     pub mean2: f64,
     pub mean_delta: f64,
-    /// Of this part alone: among twenty parts one is below 0.05 by chance.
+    /// Of this part alone, not adjusted: among twenty parts one is below 0.05 by chance.
     pub p_value: f64,
-    /// Gradings that went wrong.
+    /// Adjusted by Holm's method for all parts of the table.
+    pub p_adjusted: f64,
+    /// Failed gradings.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub errors1: usize,
     #[serde(default, skip_serializing_if = "is_zero")]

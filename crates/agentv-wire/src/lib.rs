@@ -54,8 +54,7 @@ pub use run::{
     RunFileKind, RunInfo, RunSpend, RunTarget, RunTotals, Spent, TrialTotals,
 };
 pub use spec::{
-    AllowedErrors, AnswerOrigin, Budget, CaseSelection, DryRunDelay, OutputFormat, RunGates,
-    RunSpec,
+    AnswerOrigin, Budget, CaseLimit, CaseSelection, DryRunDelay, OutputFormat, RunGates, RunSpec,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 pub use work::WorkId;

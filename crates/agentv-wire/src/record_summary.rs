@@ -4,8 +4,8 @@
 //! taken as absent where nothing depends on it.
 
 use crate::{
-    EvaluatorFailure, EvaluatorResult, FailureKind, JudgeErrorPolicy, Outcome, ResultRecord,
-    Status, SuiteId, TokenUsage, Usage, VerdictWord,
+    EvaluatorFailure, EvaluatorResult, FailureKind, JudgeErrorPolicy, Object, Outcome,
+    ResultRecord, Status, SuiteId, TokenUsage, Usage, VerdictWord,
 };
 use serde::de::{DeserializeOwned, Deserializer, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,8 @@ pub struct RecordSummary<T = String> {
     pub simulated: bool,
     #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
+    #[serde(default, deserialize_with = "or_default")]
+    pub metadata: Object,
     #[serde(default, deserialize_with = "or_default")]
     pub misses: Vec<T>,
     #[serde(default, deserialize_with = "or_default")]
@@ -148,6 +150,7 @@ impl RecordSummary {
             status: Some(record.status),
             simulated: record.simulated,
             tags: record.tags,
+            metadata: record.metadata,
             misses,
             candidate_answer,
             reasoning,

@@ -177,7 +177,7 @@ pub struct RunGates {
     pub fail_fast: bool,
     /// How many errors and ungraded cases do not fail the run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub allow_errors: Option<AllowedErrors>,
+    pub allow_errors: Option<CaseLimit>,
 }
 
 impl RunGates {
@@ -186,12 +186,11 @@ impl RunGates {
     }
 }
 
-/// How many cases may be in error or ungraded.
+/// How many cases may be without a grade: a number, or a share of all.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum AllowedErrors {
+pub enum CaseLimit {
     Cases(usize),
-    /// Of all cases that have a record.
     Percent(f64),
 }
 

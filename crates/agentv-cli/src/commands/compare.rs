@@ -1,9 +1,11 @@
 //! `agentv compare`: runs side by side.
 
-use crate::args::{CompareArgs, CompareFormat};
+use crate::args::{CompareArgs, CompareFormat, Compat};
+use crate::format::count;
 use crate::settings::Environment;
 use crate::terminal::{self, Paint, Screen, markdown_comparisons, show_comparisons};
-use agentv_core::compare::{ComparedRun, Errors, Rules, compare};
+use agentv_core::compare::{ComparedRun, Rules, UngradedRecords, compare};
+use agentv_core::gate::is_within;
 use agentv_core::stats::Resampling;
 use agentv_runtime::results_io::{
     ResultsError, ScoredRun, find_results, match_by_suite, read_scored,
@@ -20,7 +22,7 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
     };
     let mut runs = Vec::new();
     for path in &args.runs {
-        match read(path, environment) {
+        match read(path, args.cluster.as_deref(), environment) {
             Ok(run) => runs.push((path.display().to_string(), run)),
             Err(error) => return fail(&error),
         }
@@ -35,46 +37,82 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
             ));
         }
     }
-    let Some(((baseline, first), candidates)) = runs.split_first() else { return Exit::Usage };
-    let baseline = ComparedRun { name: baseline, records: &first.records };
-    let comparisons: Vec<Comparison> = candidates
-        .iter()
-        .map(|(name, run)| compare(baseline, ComparedRun { name, records: &run.records }, &rules))
-        .collect();
+    if let Some(exit) = args.cluster.as_deref().and_then(|key| check_clusters(key, &runs)) {
+        return exit;
+    }
+    let compared: Vec<ComparedRun<'_>> =
+        runs.iter().map(|(name, run)| ComparedRun { name, records: &run.records }).collect();
+    let Some((baseline, candidates)) = compared.split_first() else { return Exit::Usage };
+    let comparisons = compare(*baseline, candidates, &rules);
     match if args.json { CompareFormat::Json } else { args.format } {
         CompareFormat::Table => show_comparisons(&comparisons, paint(args, environment)),
         CompareFormat::Markdown => markdown_comparisons(&comparisons),
         CompareFormat::Json => show_json(&comparisons),
     }
-    if args.strict { gate_on_verdicts(&comparisons) } else { gate_on_means(&comparisons) }
+    match args.compat {
+        Some(Compat::TwoX) => gate_on_means(&comparisons),
+        None => gate_on_verdicts(&comparisons, args),
+    }
 }
 
 fn rules(args: &CompareArgs) -> Result<Rules, (String, &'static str)> {
     if !(args.threshold.is_finite() && args.threshold >= 0.0) {
-        let message = format!("`--threshold {}` is no difference", args.threshold);
-        return Err((message, "give a number from 0 on, like 0.1"));
+        let message = format!("`--threshold` must not be below 0, got {}", args.threshold);
+        return Err((message, "give a difference of scores, like 0.1"));
     }
     // Below this, ten thousand random patterns of signs could show nothing.
     if !(0.001..=0.5).contains(&args.level) {
-        let message = format!("`--level {}` is out of range", args.level);
-        return Err((message, "give a number from 0.001 to 0.5, like 0.05"));
+        let message = format!("`--level` must be between 0.001 and 0.5, got {}", args.level);
+        return Err((message, "leave it out for the usual 0.05"));
     }
+    if let Some(margin) = args.margin.filter(|margin| !(*margin > 0.0 && *margin <= 1.0)) {
+        let message = format!("`--margin` must be above 0 and at most 1, got {margin}");
+        return Err((
+            message,
+            "give the largest loss of the mean score that you accept, like 0.02",
+        ));
+    }
+    let is_counted = args.compat.is_some() && !args.exclude_errors;
     Ok(Rules {
         threshold: args.threshold,
         level: args.level,
-        errors: if args.exclude_errors { Errors::LeaveOut } else { Errors::CountAsZero },
+        margin: args.margin,
+        ungraded: if is_counted { UngradedRecords::AsRecorded } else { UngradedRecords::LeftOut },
         resampling: Resampling { seed: args.seed, ..Resampling::default() },
     })
 }
 
-fn read(name: &Path, environment: &Environment) -> Result<ScoredRun, ResultsError> {
+fn read(
+    name: &Path,
+    cluster: Option<&str>,
+    environment: &Environment,
+) -> Result<ScoredRun, ResultsError> {
     let path = find_results(name, &environment.bases())?;
     let shown = shown(&path, &environment.working_dir);
-    let run = read_scored(&path, &shown)?;
+    let run = read_scored(&path, &shown, cluster)?;
     if let Some(line) = run.torn {
         terminal::warn(&format!("{shown}:{line}: the last record was cut off and is left out"));
     }
     Ok(run)
+}
+
+/// Refuses a key that no case has, and says how many cases lack it.
+fn check_clusters(key: &str, runs: &[(String, ScoredRun)]) -> Option<Exit> {
+    let records = || runs.iter().flat_map(|(_, run)| &run.records);
+    let without = records().filter(|record| record.cluster.is_none()).count();
+    if without == records().count() {
+        let message = format!("no record has `{key}` in its `metadata`");
+        let help =
+            "`--cluster` takes a key of the cases' `metadata`; results of 2.x do not have it";
+        return Some(terminal::fail(&message, Some(help)));
+    }
+    if without > 0 {
+        let without = count(without, "record does", "records do");
+        terminal::warn(&format!(
+            "{without} not have `{key}` in `metadata`; such a case is a cluster of its own"
+        ));
+    }
+    None
 }
 
 /// Says what is wrong with a results file.
@@ -113,30 +151,60 @@ fn show_json(comparisons: &[Comparison]) {
     Screen::new().line(text.unwrap_or_default());
 }
 
-/// The contract's plain rule.
+/// The rule of 2.x.
 fn gate_on_means(comparisons: &[Comparison]) -> Exit {
     let is_worse = |comparison: &Comparison| comparison.summary.mean_delta < 0.0;
     if comparisons.iter().any(is_worse) { Exit::Gate } else { Exit::Success }
 }
 
-fn gate_on_verdicts(comparisons: &[Comparison]) -> Exit {
-    for comparison in comparisons {
-        let candidate = &comparison.candidate;
-        match comparison.verdict {
-            ComparisonVerdict::TooFewCases if comparison.matched.is_empty() => {
-                return terminal::fail(
-                    &format!("`{candidate}` has no case in common with the baseline"),
-                    Some("compare runs of the same eval files"),
-                );
-            }
-            ComparisonVerdict::TooFewCases => {
-                terminal::warn(&format!(
-                    "`--strict` cannot find a regression of `{candidate}`: too few cases"
-                ));
-            }
-            _ => {}
-        }
+/// A comparison that could not look is worse than one that found something.
+fn gate_on_verdicts(comparisons: &[Comparison], args: &CompareArgs) -> Exit {
+    let blind = comparisons.iter().filter_map(|comparison| blindness(comparison, args));
+    let blind: Vec<(String, &str)> = blind.collect();
+    for (message, help) in &blind {
+        terminal::complain(message, Some(help));
     }
-    let is_worse = |comparison: &Comparison| comparison.verdict == ComparisonVerdict::Regression;
-    if comparisons.iter().any(is_worse) { Exit::Gate } else { Exit::Success }
+    let is_missed = |comparison: &Comparison| {
+        comparison.verdict == ComparisonVerdict::Regression
+            || comparison.non_inferiority.is_some_and(|margin| margin.holds == Some(false))
+    };
+    if !blind.is_empty() {
+        Exit::Incomplete
+    } else if comparisons.iter().any(is_missed) {
+        Exit::Gate
+    } else {
+        Exit::Success
+    }
+}
+
+/// Why a comparison says nothing about the candidate, and what to do about it.
+fn blindness(comparison: &Comparison, args: &CompareArgs) -> Option<(String, &'static str)> {
+    let Comparison { candidate, summary, .. } = comparison;
+    if comparison.matched.is_empty() {
+        let message = format!("no case of `{candidate}` can be compared with the baseline");
+        return Some((message, "compare runs of the same eval files whose cases are graded"));
+    }
+    if comparison.non_inferiority.is_some_and(|margin| margin.holds.is_none()) {
+        let message =
+            format!("`--margin` cannot be checked for `{candidate}`: there is no interval");
+        return Some((message, "use more cases, or more trials of each"));
+    }
+    if !args.strict {
+        return None;
+    }
+    let all = summary.matched + summary.missing;
+    if !is_within(args.max_missing, summary.missing, all) {
+        let message = format!(
+            "{} of {} of the baseline cannot be compared with `{candidate}`",
+            summary.missing,
+            count(all, "case", "cases")
+        );
+        let help = "run the missing cases (`agentv eval --resume RUN --retry-errors`), or allow some with `--max-missing`";
+        return Some((message, help));
+    }
+    if comparison.verdict == ComparisonVerdict::TooFewCases {
+        let message = format!("too few cases for a verdict on `{candidate}`");
+        return Some((message, "use more cases; `agentv plan` says how many"));
+    }
+    None
 }

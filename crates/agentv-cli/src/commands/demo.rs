@@ -7,7 +7,7 @@ use crate::settings::{Environment, RunOrder, Showing};
 use crate::terminal::{self, Step};
 use agentv_runtime::load::repo_root;
 use agentv_runtime::session::{self, Order};
-use agentv_wire::{AllowedErrors, Exit, RunGates, RunSpec};
+use agentv_wire::{CaseLimit, Exit, RunGates, RunSpec};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
@@ -44,10 +44,7 @@ fn order(dir: &Path, there: &Environment) -> RunOrder {
         suites: FILES[..2].iter().map(|(name, _)| dir.join(name)).collect(),
         reports: vec![format!("html={}", dir.join(&report).display())],
         // One judge is made to fail, and that is part of the show.
-        gates: RunGates {
-            allow_errors: Some(AllowedErrors::Percent(100.0)),
-            ..RunGates::default()
-        },
+        gates: RunGates { allow_errors: Some(CaseLimit::Percent(100.0)), ..RunGates::default() },
         ..RunSpec::default()
     };
     let report_flag = format!("html={report}");

@@ -5,8 +5,8 @@ use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
 use super::table::{Cell, Side, TextTable};
 use crate::format::{count, p_value, percent, signed};
 use agentv_wire::comparison::{
-    CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, PairOutcome, PairedTest,
-    Statistics,
+    CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, MeanInterval, PairOutcome,
+    PairedTest, Statistics,
 };
 use anstyle::Style;
 
@@ -41,7 +41,7 @@ impl Page<'_> {
         self.line(format!("Comparing: {} → {}", comparison.baseline, comparison.candidate));
         self.line("");
         if comparison.matched.is_empty() {
-            self.line("No matching eval ids: the runs have no case in common");
+            self.line("No matching cases: nothing can be compared");
         } else {
             self.cases(&comparison.matched);
         }
@@ -100,7 +100,12 @@ impl Page<'_> {
 
     fn unmatched(&mut self, comparison: &Comparison) {
         let unmatched = &comparison.unmatched;
-        if unmatched.file1 + unmatched.file2 == 0 {
+        let lists = [
+            ("only in baseline", &unmatched.cases1),
+            ("only in candidate", &unmatched.cases2),
+            ("without a graded record in one of the runs", &unmatched.ungraded),
+        ];
+        if lists.iter().all(|(_, cases)| cases.is_empty()) {
             return;
         }
         self.line("");
@@ -109,14 +114,8 @@ impl Page<'_> {
             unmatched.file1, unmatched.file2
         );
         self.line(self.paint.paint(DOUBTFUL, text));
-        for (run, cases) in [("baseline", &unmatched.cases1), ("candidate", &unmatched.cases2)] {
-            if cases.is_empty() {
-                continue;
-            }
-            let names: Vec<String> = cases.iter().take(NAMED).map(case_label).collect();
-            let more = cases.len() - names.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            self.line(format!("  only in {run}: {}{more}", names.join(", ")));
+        for (which, cases) in lists.into_iter().filter(|(_, cases)| !cases.is_empty()) {
+            self.line(format!("  {which}: {}", named(cases)));
         }
     }
 
@@ -141,21 +140,11 @@ impl Page<'_> {
     }
 
     fn verdict(&mut self, comparison: &Comparison) {
-        let Comparison { summary, statistics, .. } = comparison;
         if !comparison.matched.is_empty() {
-            let delta = signed(summary.mean2 - summary.mean1, 3);
-            let interval =
-                interval(statistics).map(|text| format!("   {text}")).unwrap_or_default();
             self.line("");
-            self.line(format!(
-                "Mean score  {:.3} → {:.3}   Δ {delta}{interval}",
-                summary.mean1, summary.mean2
-            ));
-            if let (Some(one), Some(two)) = (summary.pass_rate1, summary.pass_rate2) {
-                self.line(format!("Pass rate   {} → {}", percent(one), percent(two)));
+            for line in measure_lines(comparison) {
+                self.line(line);
             }
-            let p_value = p_value(statistics.p_value);
-            self.line(format!("p-value     {p_value}   {}", test_words(statistics)));
         }
         self.line("");
         let (word, style) = verdict_words(comparison.verdict);
@@ -176,13 +165,14 @@ impl Page<'_> {
             .column("Baseline", Side::Right, 8)
             .column("Candidate", Side::Right, 9)
             .column("Delta", Side::Right, 8)
-            .column("p", Side::Right, 6);
+            .column("p", Side::Right, 6)
+            .column("p (Holm)", Side::Right, 8);
         if groups.iter().any(|group| group.errors1 + group.errors2 > 0) {
             table = table.column("Errors", Side::Right, 6);
         }
         for group in groups {
             let delta = signed(group.mean_delta, 3);
-            let style = if group.p_value > level {
+            let style = if group.p_adjusted > level {
                 PLAIN
             } else if group.mean_delta < 0.0 {
                 BAD
@@ -195,7 +185,8 @@ impl Page<'_> {
                 Cell::new(format!("{:.3}", group.mean1)),
                 Cell::new(format!("{:.3}", group.mean2)),
                 Cell::styled(delta, style),
-                Cell::styled(p_value(group.p_value), style),
+                Cell::new(p_value(group.p_value)),
+                Cell::styled(p_value(group.p_adjusted), style),
                 Cell::styled(format!("{} → {}", group.errors1, group.errors2), style::DIM),
             ]);
         }
@@ -210,7 +201,7 @@ impl Page<'_> {
             .column("Baseline", Side::Right, 8)
             .column("Mean", Side::Right, 8)
             .column("Delta", Side::Right, 8)
-            .column("p", Side::Right, 6)
+            .column("p (Holm)", Side::Right, 8)
             .column("Verdict", Side::Left, 7);
         for comparison in comparisons {
             let (word, style) = verdict_words(comparison.verdict);
@@ -221,7 +212,7 @@ impl Page<'_> {
                 Cell::new(format!("{:.3}", summary.mean1)),
                 Cell::new(format!("{:.3}", summary.mean2)),
                 Cell::new(signed(summary.mean2 - summary.mean1, 3)),
-                Cell::new(p_value(comparison.statistics.p_value)),
+                Cell::new(p_value(comparison.statistics.p_adjusted)),
                 Cell::styled(word, style),
             ]);
         }
@@ -237,28 +228,80 @@ pub(super) fn case_label(case: &CaseName) -> String {
     format!("{dataset}{}{target}", case.eval_id)
 }
 
-/// What is special about a case: errors and trials.
+/// The first names of a list, and how many more there are.
+pub(super) fn named(cases: &[CaseName]) -> String {
+    let names: Vec<String> = cases.iter().take(NAMED).map(case_label).collect();
+    let more = cases.len() - names.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}
+
+/// The mean score and the pass rate, each with its interval and its test.
+fn measure_lines(comparison: &Comparison) -> Vec<String> {
+    let Comparison { summary, statistics, pass_statistics, .. } = comparison;
+    let score = |value: f64| format!("{value:.3}");
+    let mut lines = measure("Mean score", [summary.mean1, summary.mean2].map(score), statistics, 3);
+    let rates = summary.pass_rate1.zip(summary.pass_rate2);
+    if let (Some((one, other)), Some(statistics)) = (rates, pass_statistics) {
+        // In percentage points.
+        let points = in_points(statistics);
+        lines.extend(measure("Pass rate", [one, other].map(percent), &points, 1));
+    }
+    lines
+}
+
+fn measure(
+    name: &str,
+    [one, other]: [String; 2],
+    statistics: &Statistics,
+    decimals: usize,
+) -> Vec<String> {
+    let delta = signed(statistics.difference, decimals);
+    let interval = interval(statistics, decimals).map(|text| format!("   {text}"));
+    let adjusted = if (statistics.p_adjusted - statistics.p_value).abs() < 1e-9 {
+        String::new()
+    } else {
+        format!(", {} with Holm's correction", p_value(statistics.p_adjusted))
+    };
+    vec![
+        format!("{name:<11} {one} → {other}   Δ {delta}{}", interval.unwrap_or_default()),
+        format!(
+            "{:<11} p = {}{adjusted}   {}",
+            "",
+            p_value(statistics.p_value),
+            test_words(statistics)
+        ),
+    ]
+}
+
+/// Rates as percentages.
+pub(super) fn in_points(statistics: &Statistics) -> Statistics {
+    let interval = statistics
+        .interval
+        .map(|interval| MeanInterval { low: interval.low * 100.0, high: interval.high * 100.0 });
+    Statistics { difference: statistics.difference * 100.0, interval, ..statistics.clone() }
+}
+
+/// What is special about a case: trials, and those that are left out.
 pub(super) fn remark(case: &MatchedCase) -> String {
     let mut parts = Vec::new();
-    match (case.errors1 > 0, case.errors2 > 0) {
-        (true, true) => parts.push("errors in both".to_owned()),
-        (true, false) => parts.push("error in baseline".to_owned()),
-        (false, true) => parts.push("error in candidate".to_owned()),
-        (false, false) => {}
-    }
     if case.trials1 == case.trials2 && case.trials1 > 1 {
         parts.push(format!("{} trials", case.trials1));
     } else if case.trials1 != case.trials2 {
         parts.push(format!("{} → {} trials", case.trials1, case.trials2));
     }
+    if case.errors1 + case.errors2 > 0 {
+        let left_out = count(case.errors1 + case.errors2, "trial", "trials");
+        parts.push(format!("{left_out} without a grade left out"));
+    }
     parts.join(", ")
 }
 
-/// The interval of the mean difference.
-pub(super) fn interval(statistics: &Statistics) -> Option<String> {
+/// The interval of the difference.
+pub(super) fn interval(statistics: &Statistics, decimals: usize) -> Option<String> {
     let interval = statistics.interval?;
     let confidence = rounded(statistics.confidence * 100.0);
-    let (low, high) = (signed(interval.low, 3), signed(interval.high, 3));
+    let (low, high) = (signed(interval.low, decimals), signed(interval.high, decimals));
     Some(format!("{confidence} % interval {low} to {high}"))
 }
 
@@ -272,6 +315,7 @@ pub(super) fn test_words(statistics: &Statistics) -> String {
         PairedTest::Mcnemar => "exact McNemar test",
         PairedTest::SignFlipExact => "exact sign-flip test",
         PairedTest::SignFlipSampled => "sign-flip test",
+        PairedTest::TrialPermutation => "sign-flip and trial permutation test",
     };
     format!("{test}, {}", count(statistics.cases, "case", "cases"))
 }

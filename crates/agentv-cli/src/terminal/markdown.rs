@@ -1,9 +1,11 @@
 //! A comparison for a pull request: short, the verdict first, long lists folded away.
 
 use super::Screen;
-use super::comparison::{case_label, interval, remark, test_words, verdict_words};
+use super::comparison::{
+    case_label, in_points, interval, named, remark, test_words, verdict_words,
+};
 use crate::format::{count, p_value, percent, signed};
-use agentv_wire::comparison::{ComparedGroup, Comparison, PairOutcome};
+use agentv_wire::comparison::{ComparedGroup, Comparison, PairOutcome, Statistics};
 
 /// How many changed cases are listed; GitHub takes no longer comments.
 const LISTED: usize = 50;
@@ -20,7 +22,7 @@ pub(crate) fn markdown_comparisons(comparisons: &[Comparison]) {
 }
 
 fn section(comparison: &Comparison, screen: &mut Screen) {
-    let Comparison { summary, statistics, unmatched, .. } = comparison;
+    let Comparison { summary, statistics, pass_statistics, unmatched, .. } = comparison;
     let (word, _) = verdict_words(comparison.verdict);
     screen.line(format!("### `{}` → `{}`", comparison.baseline, comparison.candidate));
     screen.line("");
@@ -35,36 +37,53 @@ fn section(comparison: &Comparison, screen: &mut Screen) {
             unmatched.file1, unmatched.file2
         ));
     }
+    if !unmatched.ungraded.is_empty() {
+        screen.line(format!(
+            "* without a graded record in one of the runs: {}",
+            code(&named(&unmatched.ungraded))
+        ));
+    }
     if comparison.matched.is_empty() {
         return;
     }
     screen.line("");
-    screen.line("| | Baseline | Candidate | Delta |");
-    screen.line("| --- | ---: | ---: | ---: |");
-    screen.line(format!(
-        "| Mean score | {:.3} | {:.3} | {} |",
-        summary.mean1,
-        summary.mean2,
-        signed(summary.mean2 - summary.mean1, 3)
-    ));
-    if let (Some(one), Some(two)) = (summary.pass_rate1, summary.pass_rate2) {
-        let points = signed((two - one) * 100.0, 1);
-        screen.line(format!("| Pass rate | {} | {} | {points} |", percent(one), percent(two)));
+    screen.line("| | Baseline | Candidate | Delta | Interval | p | p (Holm) |");
+    screen.line("| --- | ---: | ---: | ---: | --- | ---: | ---: |");
+    let score = |value: f64| format!("{value:.3}");
+    screen.line(measure("Mean score", [summary.mean1, summary.mean2].map(score), statistics, 3));
+    let rates = summary.pass_rate1.zip(summary.pass_rate2);
+    if let (Some((one, other)), Some(statistics)) = (rates, pass_statistics) {
+        let points = in_points(statistics);
+        screen.line(measure("Pass rate", [one, other].map(percent), &points, 1));
     }
     screen.line("");
-    let interval = interval(statistics).map(|text| format!(", {text}")).unwrap_or_default();
     screen.line(format!(
-        "{}, {}, {}; p-value {} ({}){interval}",
+        "{}, {}, {}; {}",
         count(summary.wins, "win", "wins"),
         count(summary.losses, "loss", "losses"),
         count(summary.ties, "tie", "ties"),
-        p_value(statistics.p_value),
         test_words(statistics),
     ));
     changes(comparison, screen);
     groups("Evaluator", &comparison.evaluators, screen);
     groups("Tag", &comparison.tags, screen);
     groups("Target", &comparison.targets, screen);
+}
+
+/// The row of a measure.
+fn measure(
+    name: &str,
+    [one, other]: [String; 2],
+    statistics: &Statistics,
+    decimals: usize,
+) -> String {
+    format!(
+        "| {name} | {one} | {other} | {} | {} | {} | {} |",
+        signed(statistics.difference, decimals),
+        interval(statistics, decimals).unwrap_or_default(),
+        p_value(statistics.p_value),
+        p_value(statistics.p_adjusted)
+    )
 }
 
 /// Losses first: they are what a reviewer looks for.
@@ -107,17 +126,18 @@ fn groups(title: &str, groups: &[ComparedGroup], screen: &mut Screen) {
         return;
     }
     screen.line("");
-    screen.line(format!("| {title} | Cases | Baseline | Candidate | Delta | p |"));
-    screen.line("| --- | ---: | ---: | ---: | ---: | ---: |");
+    screen.line(format!("| {title} | Cases | Baseline | Candidate | Delta | p | p (Holm) |"));
+    screen.line("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");
     for group in groups {
         screen.line(format!(
-            "| {} | {} | {:.3} | {:.3} | {} | {} |",
+            "| {} | {} | {:.3} | {:.3} | {} | {} | {} |",
             code(&group.name),
             group.cases,
             group.mean1,
             group.mean2,
             signed(group.mean_delta, 3),
-            p_value(group.p_value)
+            p_value(group.p_value),
+            p_value(group.p_adjusted)
         ));
     }
 }

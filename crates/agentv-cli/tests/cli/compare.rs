@@ -41,7 +41,7 @@ fn the_table_is_that_of_the_contract() {
     let baseline = results(&[("first", 0.5), ("a-longer-id", 0.75), ("third", 1.0), ("gone", 1.0)]);
     let candidate = results(&[("first", 1.0), ("a-longer-id", 0.7), ("third", 0.0), ("new", 1.0)]);
     let ran = compare(&baseline, &candidate, &[]);
-    ran.code(1);
+    ran.success();
     insta::assert_snapshot!(ran.stdout, @r"
 
     Comparing: a.jsonl → b.jsonl
@@ -58,11 +58,12 @@ fn the_table_is_that_of_the_contract() {
 
     Summary: 1 win, 1 loss, 1 tie | Mean Δ: -0.183 | Status: regressed
 
-    Mean score  0.750 → 0.567   Δ -0.183   95 % interval -1.000 to +0.500
-    p-value     0.750   exact sign-flip test, 3 cases
+    Mean score  0.750 → 0.567   Δ -0.183   95 % interval -1.000 to +1.000
+                p = 0.750   exact sign-flip test, 3 cases
 
     Verdict: too few cases
-      3 cases can show no difference at the level 0.05, whatever the scores; 6 could
+      3 cases cannot show a difference at the level 0.05; it takes at least 6
+      1 of 4 cases of the baseline could not be compared
     ");
 }
 
@@ -111,19 +112,24 @@ fn json_has_the_contracts_keys_and_more() {
         "mean1": 0.5,
         "mean2": 1,
         "errors1": 0,
-        "errors2": 0
+        "errors2": 0,
+        "missing": 1
       },
       "statistics": {
         "test": "sign_flip_exact",
         "cases": 1,
+        "difference": 0.5,
         "p_value": 1,
+        "p_adjusted": 1,
         "level": 0.05,
+        "verdict": "too_few_cases",
         "confidence": 0.95,
         "seed": 0
       },
       "verdict": "too_few_cases",
       "reasons": [
-        "1 case can show no difference at the level 0.05, whatever the scores; 6 could"
+        "1 case cannot show a difference at the level 0.05; it takes at least 6",
+        "1 of 2 cases of the baseline could not be compared"
       ]
     }
     "#);
@@ -147,13 +153,13 @@ fn markdown_is_fit_for_a_pull_request() {
 
     **Verdict: too few cases**
 
-    * 3 cases can show no difference at the level 0.05, whatever the scores; 6 could
+    * 3 cases cannot show a difference at the level 0.05; it takes at least 6
 
-    | | Baseline | Candidate | Delta |
-    | --- | ---: | ---: | ---: |
-    | Mean score | 0.500 | 0.667 | +0.167 |
+    | | Baseline | Candidate | Delta | Interval | p | p (Holm) |
+    | --- | ---: | ---: | ---: | --- | ---: | ---: |
+    | Mean score | 0.500 | 0.667 | +0.167 | 95 % interval -1.000 to +1.000 | 1.000 | 1.000 |
 
-    1 win, 1 loss, 1 tie; p-value 1.000 (exact sign-flip test, 3 cases), 95 % interval -0.500 to +1.000
+    1 win, 1 loss, 1 tie; exact sign-flip test, 3 cases
 
     <details><summary>2 cases changed</summary>
 
@@ -192,45 +198,122 @@ fn q39_ids_of_several_datasets_do_not_collapse() {
 }
 
 #[test]
-fn the_plain_rule_is_the_sign_of_the_mean() {
-    compare(&numbered(&[0.5; 3]), &numbered(&[0.5; 3]), &[])
-        .success()
-        .stdout_has("Status: neutral");
-    compare(&numbered(&[0.5; 3]), &numbered(&[0.6; 3]), &[])
-        .success()
-        .stdout_has("Status: improved");
-    compare(&numbered(&[0.5; 3]), &numbered(&[0.4; 3]), &[])
-        .code(1)
-        .stdout_has("Status: regressed");
+fn the_rule_of_2x_is_the_sign_of_the_mean() {
+    let compare = |one: &str, other: &str| compare(one, other, &["--compat", "2x"]);
+    compare(&numbered(&[0.5; 3]), &numbered(&[0.5; 3])).success().stdout_has("Status: neutral");
+    compare(&numbered(&[0.5; 3]), &numbered(&[0.6; 3])).success().stdout_has("Status: improved");
+    compare(&numbered(&[0.5; 3]), &numbered(&[0.4; 3])).code(1).stdout_has("Status: regressed");
     // Rounded to three decimals, this is zero.
-    compare(&numbered(&[0.5]), &numbered(&[0.4996]), &[]).success().stdout_has("Mean Δ: +0.000");
-    compare(&results(&[("a", 1.0)]), &results(&[("b", 0.0)]), &[])
+    compare(&numbered(&[0.5]), &numbered(&[0.4996])).success().stdout_has("Mean Δ: +0.000");
+    compare(&results(&[("a", 1.0)]), &results(&[("b", 0.0)]))
         .success()
-        .stdout_has("No matching eval ids");
+        .stdout_has("No matching cases");
 }
 
 #[test]
-fn strict_gates_on_the_verdict() {
+fn the_verdict_decides() {
     // A little worse on average, but half of the cases got better: noise.
     let noise: Vec<f64> = (0..20).map(|index| if index % 2 == 0 { 0.65 } else { 0.3 }).collect();
     let baseline = numbered(&[0.5; 20]);
-    compare(&baseline, &numbered(&noise), &[]).code(1);
-    compare(&baseline, &numbered(&noise), &["--strict"])
+    compare(&baseline, &numbered(&noise), &["--compat", "2x"]).code(1);
+    for more in [&[][..], &["--strict"]] {
+        compare(&baseline, &numbered(&noise), more)
+            .success()
+            .stdout_has("Verdict: no evidence of a difference");
+        compare(&baseline, &numbered(&[0.4; 20]), more).code(1).stdout_has("Verdict: regression");
+        compare(&baseline, &numbered(&[0.6; 20]), more)
+            .success()
+            .stdout_has("Verdict: improvement");
+    }
+}
+
+#[test]
+fn strict_does_not_pass_what_it_could_not_see() {
+    let (baseline, candidate) = (numbered(&[1.0; 5]), numbered(&[0.0; 5]));
+    compare(&baseline, &candidate, &[]).success().stdout_has("Verdict: too few cases");
+    compare(&baseline, &candidate, &["--strict"])
+        .code(3)
+        .stderr_has("too few cases for a verdict on `b.jsonl`");
+    // Half of the cases failed in the baseline; the candidate lacks them.
+    let half: Vec<f64> = (0..40).map(|index| f64::from(index < 20)).collect();
+    let (baseline, candidate) = (numbered(&half), numbered(&[1.0; 20]));
+    compare(&baseline, &candidate, &[])
         .success()
-        .stdout_has("Verdict: no evidence of a difference");
-    compare(&baseline, &numbered(&[0.4; 20]), &["--strict"])
+        .stdout_has("20 of 40 cases of the baseline could not be compared");
+    compare(&baseline, &candidate, &["--strict"])
+        .code(3)
+        .stderr_has("20 of 40 cases of the baseline cannot be compared with `b.jsonl`");
+    for (limit, code) in [("19", 3), ("20", 0), ("49%", 3), ("50%", 0)] {
+        compare(&baseline, &candidate, &["--strict", "--max-missing", limit]).code(code);
+    }
+    for more in [&[][..], &["--strict"]] {
+        compare(&results(&[("a", 1.0)]), &results(&[("b", 0.0)]), more)
+            .code(3)
+            .stdout_has("No matching cases")
+            .stderr_has("no case of `b.jsonl` can be compared with the baseline");
+    }
+}
+
+#[test]
+fn a_margin_must_be_shown_to_hold() {
+    let same = |cases: usize| numbered(&vec![1.0; cases]);
+    compare(&same(200), &same(200), &["--margin", "0.05"])
+        .success()
+        .stdout_has("not worse by more than the margin 0.05");
+    // Nothing differs, but so few cases could have missed a lot.
+    compare(&same(10), &same(10), &["--margin", "0.05"])
         .code(1)
-        .stdout_has("Verdict: regression");
-    compare(&baseline, &numbered(&[0.6; 20]), &["--strict"])
+        .stdout_has("may be worse by more than the margin 0.05");
+    compare(&same(2), &same(2), &["--margin", "0.05"])
+        .code(3)
+        .stderr_has("`--margin` cannot be checked for `b.jsonl`: there is no interval");
+    let json = as_json(&compare(&same(200), &same(200), &["--margin", "0.05", "--json"]));
+    assert_eq!(json["non_inferiority"], json!({ "margin": 0.05, "holds": true }));
+}
+
+#[test]
+fn cases_of_one_document_are_one_cluster() {
+    let lines = |score: f64| -> String {
+        let line = |at: usize| {
+            let metadata = json!({ "document": at / 4 });
+            json!({ "eval_id": format!("c{at}"), "score": score, "metadata": metadata }).to_string()
+        };
+        (0..20).map(|at| line(at) + "\n").collect()
+    };
+    let (baseline, candidate) = (lines(1.0), lines(0.0));
+    compare(&baseline, &candidate, &[]).code(1).stdout_has("exact McNemar test, 20 cases");
+    compare(&baseline, &candidate, &["--cluster", "document"])
         .success()
-        .stdout_has("Verdict: improvement");
-    compare(&numbered(&[1.0; 5]), &numbered(&[0.0; 5]), &["--strict"])
-        .success()
-        .stdout_has("Verdict: too few cases")
-        .stderr_has("`--strict` cannot find a regression of `b.jsonl`: too few cases");
-    compare(&results(&[("a", 1.0)]), &results(&[("b", 0.0)]), &["--strict"])
+        .stdout_has("5 cases cannot show a difference");
+    compare(&baseline, &candidate, &["--cluster", "page"])
         .code(2)
-        .stderr_has("no case in common");
+        .stderr_has("no record has `page` in its `metadata`");
+    let partly = candidate + &results(&[("x", 1.0)]);
+    compare(&baseline, &partly, &["--cluster", "document"])
+        .stderr_has("1 record does not have `document` in `metadata`");
+}
+
+#[test]
+fn equal_runs_with_unequal_trials_are_equal() {
+    let once = numbered(&[0.7; 6]);
+    let thrice = once.repeat(3);
+    compare(&once, &thrice, &[]).success().stdout_has("p = 1.000");
+}
+
+#[test]
+fn a_pass_rate_that_doubles_is_an_improvement() {
+    let lines = |scores: [f64; 2]| -> String {
+        let line = |at: usize| {
+            let score = scores[at % 2];
+            let status = if score >= 1.0 { "pass" } else { "fail" };
+            json!({ "eval_id": format!("c{at}"), "score": score, "status": status }).to_string()
+        };
+        (0..40).map(|at| line(at) + "\n").collect()
+    };
+    // The mean stays at 0.9.
+    let ran = compare(&lines([0.9, 0.9]), &lines([1.0, 0.8]), &[]);
+    ran.success().stdout_has("Verdict: improvement\n  pass rate is better; unlikely to be chance");
+    ran.stdout_has("Pass rate   0.0 % → 50.0 %   Δ +50.0   95 % interval");
 }
 
 #[test]
@@ -274,7 +357,7 @@ fn several_candidates_share_a_baseline() {
     assert_eq!(verdicts, ["improvement", "regression"]);
     let ran = cx.agentv(["compare", "a.jsonl", "b.jsonl", "c.jsonl"]).run();
     ran.stdout_has("Comparing: a.jsonl → b.jsonl").stdout_has("Comparing: a.jsonl → c.jsonl");
-    ran.stdout_has("\nCandidate  Cases  Baseline      Mean     Delta       p  Verdict\n");
+    ran.stdout_has("\nCandidate  Cases  Baseline      Mean     Delta  p (Holm)  Verdict\n");
 }
 
 #[test]
@@ -286,7 +369,7 @@ fn two_targets_are_kept_apart() {
         compare(&(line("x", 0.0) + &line("y", 1.0)), &(line("x", 0.5) + &line("y", 1.0)), &[]);
     ran.success().stdout_has("a @ x        0.00       0.50     +0.50  ✓ win");
     ran.stdout_has("a @ y        1.00       1.00     +0.00  = tie");
-    ran.stdout_has("\nTarget   Cases  Baseline  Candidate     Delta       p\n");
+    ran.stdout_has("\nTarget   Cases  Baseline  Candidate     Delta       p  p (Holm)\n");
     // With one target each, their names do not matter.
     compare(&line("x", 0.0), &line("y", 1.0), &[]).success().stdout_has("Summary: 1 win");
 }
@@ -299,18 +382,20 @@ fn trials_of_a_case_are_averaged() {
 }
 
 #[test]
-fn errors_are_told_apart_and_can_be_left_out() {
+fn errors_are_named_and_left_out() {
     let failed = json!({ "eval_id": "a", "score": 0, "error": "timed out" }).to_string() + "\n";
     let baseline = results(&[("a", 1.0), ("b", 0.5)]);
     let candidate = failed + &results(&[("b", 0.5)]);
     compare(&baseline, &candidate, &[])
-        .code(1)
-        .stdout_has("a            1.00       0.00     -1.00  ✗ loss  error in candidate")
-        .stdout_has("records with an error count as 0: 0 in the baseline, 1 in the candidate");
-    compare(&baseline, &candidate, &["--exclude-errors"])
         .success()
+        .stdout_has("without a graded record in one of the runs: a")
         .stdout_has("Summary: 0 wins, 0 losses, 1 tie")
-        .stdout_has("1 case not compared: a run has only errors");
+        .stdout_has("records with an error are left out: 0 in the baseline, 1 in the candidate");
+    compare(&baseline, &candidate, &["--strict"]).code(3);
+    compare(&baseline, &candidate, &["--compat", "2x"])
+        .code(1)
+        .stdout_has("a            1.00       0.00     -1.00  ✗ loss");
+    compare(&baseline, &candidate, &["--compat", "2x", "--exclude-errors"]).success();
 }
 
 #[test]
@@ -344,8 +429,11 @@ fn a_bad_line_is_refused_with_its_place() {
 #[test]
 fn flags_and_names_that_make_no_sense_are_refused() {
     let same = numbered(&[1.0]);
-    compare(&same, &same, &["--threshold", "nan"]).code(2).stderr_has("is no difference");
-    compare(&same, &same, &["--level", "0"]).code(2).stderr_has("0.001 to 0.5");
+    compare(&same, &same, &["--threshold", "nan"]).code(2).stderr_has("must not be below 0");
+    compare(&same, &same, &["--level", "0"]).code(2).stderr_has("between 0.001 and 0.5");
+    compare(&same, &same, &["--margin", "0"]).code(2).stderr_has("above 0 and at most 1");
+    compare(&same, &same, &["--max-missing", "x"]).code(2);
+    compare(&same, &same, &["--compat", "1x"]).code(2);
     compare(&same, &same, &["--format", "xml"]).code(2);
     let cx = context();
     cx.agentv(["compare", "a.jsonl"]).run().code(2);

@@ -1,24 +1,31 @@
 //! The same comparison for a part of the grades or of the cases: it shows where a change comes from.
 
-use super::Scored;
 use super::pairs::Pair;
-use super::verdict::{Difference, test};
-use crate::stats::{Resampling, mean};
+use super::{Rules, Scored};
+use crate::stats::{Level, PairedSample, holm};
 use agentv_wire::comparison::ComparedGroup;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pairs of one part.
 #[derive(Debug, Default)]
 struct Group {
-    pairs: Vec<Difference>,
+    scores: PairedSample,
     errors1: usize,
     errors2: usize,
+}
+
+impl Group {
+    fn add_pair(&mut self, pair: &Pair<'_>) {
+        let scores =
+            |trials: &[&Scored]| -> Vec<f64> { trials.iter().map(|record| record.score).collect() };
+        self.scores.add(&scores(&pair.baseline), &scores(&pair.candidate), pair.cluster);
+    }
 }
 
 type Groups<'r> = BTreeMap<&'r str, Group>;
 
 /// Evaluators by name. A case counts where both runs have a grade.
-pub(super) fn by_evaluator(pairs: &[Pair<'_>], resampling: Resampling) -> Vec<ComparedGroup> {
+pub(super) fn by_evaluator(pairs: &[Pair<'_>], rules: &Rules) -> Vec<ComparedGroup> {
     let mut groups = Groups::new();
     for pair in pairs {
         let (grades1, grades2) = (grades(&pair.baseline), grades(&pair.candidate));
@@ -28,38 +35,37 @@ pub(super) fn by_evaluator(pairs: &[Pair<'_>], resampling: Resampling) -> Vec<Co
         for (name, two) in &grades2 {
             let group = groups.entry(name).or_default();
             group.errors2 += two.errors;
-            let one = grades1.get(name).and_then(|one| mean(one.scores.iter().copied()));
-            if let (Some(score1), Some(score2)) = (one, mean(two.scores.iter().copied())) {
-                group.pairs.push(Difference { score1, score2, cluster: pair.cluster });
+            if let Some(one) = grades1.get(name) {
+                group.scores.add(&one.scores, &two.scores, pair.cluster);
             }
         }
     }
-    finish(groups, resampling)
+    finish(groups, rules)
 }
 
 /// Cases by tag; a case with several tags is in several groups.
-pub(super) fn by_tag(pairs: &[Pair<'_>], resampling: Resampling) -> Vec<ComparedGroup> {
+pub(super) fn by_tag(pairs: &[Pair<'_>], rules: &Rules) -> Vec<ComparedGroup> {
     let mut groups = Groups::new();
     for pair in pairs {
         let records = pair.baseline.iter().chain(&pair.candidate);
         let tags: BTreeSet<&str> =
             records.flat_map(|record| record.tags.iter().map(|tag| &**tag)).collect();
         for tag in tags {
-            groups.entry(tag).or_default().pairs.push(Difference::of(pair));
+            groups.entry(tag).or_default().add_pair(pair);
         }
     }
-    finish(groups, resampling)
+    finish(groups, rules)
 }
 
 /// Cases by target, where targets tell them apart.
-pub(super) fn by_target(pairs: &[Pair<'_>], resampling: Resampling) -> Vec<ComparedGroup> {
+pub(super) fn by_target(pairs: &[Pair<'_>], rules: &Rules) -> Vec<ComparedGroup> {
     let mut groups = Groups::new();
     for pair in pairs {
         if let Some(target) = pair.key.target {
-            groups.entry(target).or_default().pairs.push(Difference::of(pair));
+            groups.entry(target).or_default().add_pair(pair);
         }
     }
-    finish(groups, resampling)
+    finish(groups, rules)
 }
 
 /// What one evaluator gave over the trials of a case.
@@ -81,20 +87,26 @@ fn grades<'r>(trials: &[&'r Scored]) -> BTreeMap<&'r str, Graded> {
     grades
 }
 
-fn finish(groups: Groups<'_>, resampling: Resampling) -> Vec<ComparedGroup> {
+fn finish(groups: Groups<'_>, rules: &Rules) -> Vec<ComparedGroup> {
+    let level = Level { alpha: rules.level, tests: groups.len() };
     let compared = |(name, group): (&str, Group)| {
-        let mean1 = mean(group.pairs.iter().map(|pair| pair.score1)).unwrap_or(0.0);
-        let mean2 = mean(group.pairs.iter().map(|pair| pair.score2)).unwrap_or(0.0);
+        let (mean1, mean2) = group.scores.means().unwrap_or_default();
         ComparedGroup {
             name: name.to_owned(),
-            cases: group.pairs.len(),
+            cases: group.scores.len(),
             mean1,
             mean2,
             mean_delta: mean2 - mean1,
-            p_value: test(&group.pairs, resampling).p_value,
+            p_value: group.scores.test(level, rules.resampling).p_value,
+            p_adjusted: 1.0,
             errors1: group.errors1,
             errors2: group.errors2,
         }
     };
-    groups.into_iter().map(compared).collect()
+    let mut compared: Vec<ComparedGroup> = groups.into_iter().map(compared).collect();
+    let p_values: Vec<f64> = compared.iter().map(|group| group.p_value).collect();
+    for (group, p_adjusted) in compared.iter_mut().zip(holm(&p_values)) {
+        group.p_adjusted = p_adjusted;
+    }
+    compared
 }

@@ -1,6 +1,6 @@
 //! Which record belongs to which.
 
-use super::{Errors, Scored};
+use super::{Scored, UngradedRecords};
 use crate::stats::mean;
 use agentv_wire::comparison::CaseName;
 use std::collections::{HashMap, HashSet};
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key<'r> {
     pub eval_id: &'r str,
-    /// Only where the id stands in several datasets of a run.
+    /// Only where several suites of a run use the id.
     pub dataset: Option<&'r str>,
     /// Only where a run has several targets.
     pub target: Option<&'r str>,
@@ -33,7 +33,9 @@ pub(super) struct Pair<'r> {
     pub candidate: Vec<&'r Scored>,
     pub score1: f64,
     pub score2: f64,
-    /// Pairs with the same number are of one case, on several targets.
+    /// How many more trials each run has that are in error or ungraded.
+    pub left_out: (usize, usize),
+    /// Pairs with the same number are not independent: one case on several targets, or cases that belong together.
     pub cluster: usize,
 }
 
@@ -50,39 +52,57 @@ pub(super) struct Matching<'r> {
     pub pairs: Vec<Pair<'r>>,
     pub only_baseline: Vec<Key<'r>>,
     pub only_candidate: Vec<Key<'r>>,
-    /// Cases of both runs that have only errors in one of them, where errors are left out.
-    pub excluded: usize,
+    /// Cases of both runs without a graded record in one of them.
+    pub ungraded: Vec<Key<'r>>,
+}
+
+/// What a pair belongs to.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Cluster<'r> {
+    /// A case, on all of its targets.
+    Case(Key<'r>),
+    /// What the user says belongs together.
+    Named(&'r str),
 }
 
 impl<'r> Matching<'r> {
-    pub(super) fn new(baseline: &'r [Scored], candidate: &'r [Scored], errors: Errors) -> Self {
+    pub(super) fn new(
+        baseline: &'r [Scored],
+        candidate: &'r [Scored],
+        ungraded: UngradedRecords,
+    ) -> Self {
         let keys = Keys::of([baseline, candidate]);
         let (baseline, mut candidate) = (keys.cases(baseline), keys.cases(candidate));
         let mut matching = Self {
             pairs: Vec::new(),
             only_baseline: Vec::new(),
             only_candidate: Vec::new(),
-            excluded: 0,
+            ungraded: Vec::new(),
         };
-        let mut clusters: HashMap<Key<'r>, usize> = HashMap::new();
+        let mut clusters: HashMap<Cluster<'r>, usize> = HashMap::new();
         for (key, trials1) in baseline.in_order() {
             let Some(trials2) = candidate.take(&key) else {
                 matching.only_baseline.push(key);
                 continue;
             };
-            let (trials1, trials2) = (usable(trials1, errors), usable(trials2, errors));
+            let all = (trials1.len(), trials2.len());
+            let (trials1, trials2) = (usable(trials1, ungraded), usable(trials2, ungraded));
             let (Some(score1), Some(score2)) = (score(&trials1), score(&trials2)) else {
-                matching.excluded += 1;
+                matching.ungraded.push(key);
                 continue;
             };
             let next = clusters.len();
-            let cluster = *clusters.entry(Key { target: None, ..key }).or_insert(next);
+            let name = trials1.iter().chain(&trials2).find_map(|record| record.cluster.as_deref());
+            let cluster = name.map_or(Cluster::Case(Key { target: None, ..key }), Cluster::Named);
+            let cluster = *clusters.entry(cluster).or_insert(next);
+            let left_out = (all.0 - trials1.len(), all.1 - trials2.len());
             matching.pairs.push(Pair {
                 key,
                 baseline: trials1,
                 candidate: trials2,
                 score1,
                 score2,
+                left_out,
                 cluster,
             });
         }
@@ -91,8 +111,9 @@ impl<'r> Matching<'r> {
     }
 }
 
-fn usable(trials: Vec<&Scored>, errors: Errors) -> Vec<&Scored> {
-    let counts = |record: &&Scored| errors == Errors::CountAsZero || !record.failed;
+fn usable(trials: Vec<&Scored>, ungraded: UngradedRecords) -> Vec<&Scored> {
+    let counts =
+        |record: &&Scored| ungraded == UngradedRecords::AsRecorded || record.outcome.is_graded();
     trials.into_iter().filter(counts).collect()
 }
 
@@ -102,7 +123,7 @@ fn score(trials: &[&Scored]) -> Option<f64> {
 
 /// What cases of these two runs must be known by.
 struct Keys<'r> {
-    /// Ids that stand in several datasets of one run.
+    /// Ids that several suites of one run use.
     ambiguous: HashSet<&'r str>,
     by_target: bool,
 }

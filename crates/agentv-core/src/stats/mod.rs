@@ -5,11 +5,11 @@
 //! ([`Clusters::new`], [`sign_flip`]); no function panics on empty or odd data.
 //!
 //! ```
-//! use agentv_core::stats::{Clusters, Resampling, exact_mcnemar, sign_flip};
+//! use agentv_core::stats::{Clusters, Level, Resampling, exact_mcnemar, sign_flip};
 //!
 //! // Five cases, all better by one: as extreme as five coins get, on either side.
 //! let resampling = Resampling::default();
-//! assert_eq!(sign_flip(&[1.0; 5], resampling), 2.0 / 32.0);
+//! assert_eq!(sign_flip(&[1.0; 5], Level::alone(0.05), resampling), 2.0 / 32.0);
 //! assert_eq!(exact_mcnemar(0, 5), 2.0 / 32.0);
 //!
 //! let differences = Clusters::new([0.5, 0.0, 1.0].map(|difference| [difference]));
@@ -18,21 +18,34 @@
 
 mod clusters;
 mod distribution;
+mod interval;
+mod level;
+mod mcnemar;
 mod paired;
 mod pass;
+mod permutation;
+mod power;
 mod random;
+mod sample;
 mod sums;
 
 pub use clusters::Clusters;
 pub use distribution::{normal_quantile, student_quantile};
-pub use paired::{EXACT_UP_TO, exact_mcnemar, sign_flip};
+pub use interval::bonett_price;
+pub use level::{Level, fewest_cases, holm};
+pub use mcnemar::mcnemar_power;
+pub use paired::{Tested, exact_mcnemar, sign_flip};
 pub use pass::{
     all_of_k, any_of_k, wilson_interval, wilson_interval_of_mean, wilson_interval_of_sample,
 };
 pub use random::Random;
+pub use sample::PairedSample;
 pub use sums::ClusterSums;
 
 use serde::Serialize;
+
+/// What differs by less is equal: 0.3 − 0.2 is not 0.1 for a machine.
+pub(crate) const SMALLEST_DIFFERENCE: f64 = 1e-9;
 
 /// The usual confidence of an interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -51,12 +64,14 @@ pub struct Resampling {
     pub flips: u32,
     /// Random draws of cases for an interval.
     pub draws: u32,
+    /// Simulated comparisons for the power of a test; with 0 there is no minimum detectable effect.
+    pub comparisons: u32,
     pub seed: u64,
 }
 
 impl Default for Resampling {
     fn default() -> Self {
-        Self { flips: 10_000, draws: 10_000, seed: 0 }
+        Self { flips: 10_000, draws: 10_000, comparisons: 500, seed: 0 }
     }
 }
 

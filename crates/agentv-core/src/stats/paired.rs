@@ -1,56 +1,118 @@
 //! Tests of pairs: could the differences between two runs be chance?
 
 use super::distribution::ln_gamma;
-use super::{Random, Resampling, float};
+use super::permutation::permuted_trials;
+use super::{Level, PairedSample, Random, Resampling, SMALLEST_DIFFERENCE, float};
+use agentv_wire::comparison::PairedTest;
 
-/// Up to so many differences that are not zero, every way to flip their signs is tried.
-pub const EXACT_UP_TO: usize = 20;
-/// A test may cost about so many signs; with very many differences fewer patterns are tried.
+/// Up to this many differences that are not zero, every way to flip their signs is tried.
+const EXACT_UP_TO: usize = 24;
+/// A test may cost about this many signs; with very many differences fewer patterns are tried.
 const WORK: usize = 200_000_000;
-/// But no fewer than this.
+/// This many more if the p-value is close to the level.
+const REFINED_WORK: usize = 1_000_000_000;
+/// No fewer patterns than this.
 const FEWEST_FLIPS: usize = 2000;
+/// No more than this, even if the p-value is close to the level.
+const MOST_FLIPS: usize = 4_000_000;
+/// A p-value is known up to this many standard errors: another seed would give the same verdict.
+const CERTAIN: f64 = 4.0;
+
+/// What a test found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tested {
+    pub test: PairedTest,
+    pub p_value: f64,
+}
+
+impl PairedSample {
+    /// How likely differences at least as large as these are if the runs do not differ, two-sided.
+    ///
+    /// * McNemar's exact test where all values are 0 or 1 and each case has one trial.
+    /// * Else the sign-flip test over clusters. It assumes that the difference of a case could as well have had the other
+    ///   sign. That holds if the two runs are alike, and if some cases got better and others just as much worse.
+    /// * Where a case has more trials in one run, the difference is skewed even if the runs are alike: the mean of ten trials
+    ///   is rarely far off, that of one often is. Then trials are also permuted within their case, which is exact if the runs
+    ///   are alike, and the larger of the two p-values counts.
+    pub fn test(&self, level: Level, resampling: Resampling) -> Tested {
+        if !self.is_empty() && self.is_simple() && self.is_binary() {
+            let (wins, losses) = self.wins_and_losses();
+            return Tested { test: PairedTest::Mcnemar, p_value: exact_mcnemar(losses, wins) };
+        }
+        let sums = self.differences().sums();
+        let flipped = sign_flip(&sums, level, resampling);
+        if self.has_unequal_trials() {
+            let p_value = permuted_trials(self, Some(level), resampling).max(flipped);
+            return Tested { test: PairedTest::TrialPermutation, p_value };
+        }
+        let is_exact = sums.iter().filter(|sum| **sum != 0.0).count() <= EXACT_UP_TO;
+        let test = if is_exact { PairedTest::SignFlipExact } else { PairedTest::SignFlipSampled };
+        Tested { test, p_value: flipped }
+    }
+
+    /// Whether these cases can be significant at all: enough clusters differ. That depends on the sizes of the differences
+    /// alone, not on their signs, so a test for which it does not hold need not share the level with others (Tarone, 1990).
+    pub fn can_be_significant(&self, alpha: f64) -> bool {
+        let sums = self.differences().sums();
+        sums.iter().filter(|sum| **sum != 0.0).count() >= super::fewest_cases(alpha)
+    }
+}
 
 /// The sign-flip permutation test, two-sided: if the two runs were alike, each difference could as well have the other
 /// sign. The result is the share of all sign patterns whose sum is at least as far from 0 as the one that was seen.
 ///
-/// Up to [`EXACT_UP_TO`] differences all patterns are tried; with more, `resampling.flips` random ones (fewer of very many
-/// differences), and the pattern that was seen counts as one of them, so that the result is never 0 and the test keeps
-/// its level.
+/// Up to 24 differences all patterns are tried; with more, `resampling.flips` random ones (fewer of very many differences,
+/// more where the p-value is close to the level). The pattern that was seen counts as one of them, so that the result is
+/// never 0 and the test keeps its level.
 /// Differences of 0 carry no sign and differences that are not finite are left out.
-pub fn sign_flip(differences: &[f64], resampling: Resampling) -> f64 {
-    let signed = differences.iter().copied().filter(|value| value.is_finite() && *value != 0.0);
-    let signed: Vec<f64> = signed.collect();
+pub fn sign_flip(differences: &[f64], level: Level, resampling: Resampling) -> f64 {
+    let signed = differences.iter().copied().filter(|value| value.is_finite());
+    let signed: Vec<f64> = signed.filter(|value| value.abs() >= SMALLEST_DIFFERENCE).collect();
     if signed.is_empty() {
         return 1.0;
     }
     let sizes: Vec<f64> = signed.iter().map(|value| value.abs()).collect();
-    // Sums that differ only by rounding are equal: 0.3 − 0.2 is not 0.1.
-    let slack = 1e-9 * sizes.iter().sum::<f64>();
-    let bar = signed.iter().sum::<f64>().abs() - slack;
+    let threshold = threshold(signed.iter().sum(), &sizes);
     if sizes.len() <= EXACT_UP_TO {
-        all_flips(&sizes, bar)
+        all_flips(&sizes, threshold)
     } else {
-        random_flips(&sizes, bar, resampling)
+        random_flips(&sizes, threshold, level, resampling)
     }
 }
 
-/// By symmetry the first sign can stay. The patterns come in Gray's order: from each to the next, one sign changes.
-fn all_flips(sizes: &[f64], bar: f64) -> f64 {
-    let patterns = 1_usize << (sizes.len() - 1);
-    let mut negative = vec![false; sizes.len()];
-    let mut sum: f64 = sizes.iter().sum();
-    let mut extreme = 1_usize;
-    for step in 1..patterns {
-        let index = 1 + step.trailing_zeros() as usize;
-        negative[index] = !negative[index];
-        sum += if negative[index] { -2.0 } else { 2.0 } * sizes[index];
-        extreme += usize::from(sum.abs() >= bar);
+/// From where on a sum is as extreme as the one seen. Sums that differ only by rounding are equal: 0.3 − 0.2 is not 0.1.
+pub(super) fn threshold(seen: f64, sizes: &[f64]) -> f64 {
+    seen.abs() - 1e-9 * sizes.iter().sum::<f64>()
+}
+
+/// The share of all patterns that are extreme. Each pattern is one of the first half and one of the second; for each of the
+/// first half those of the second are counted that make it extreme, by looking for where they begin.
+pub(super) fn all_flips(sizes: &[f64], threshold: f64) -> f64 {
+    if threshold <= 0.0 {
+        return 1.0;
     }
-    float(extreme) / float(patterns)
+    let (first, second) = sizes.split_at(sizes.len() / 2);
+    let (first, mut second) = (signed_sums(first), signed_sums(second));
+    second.sort_by(f64::total_cmp);
+    let extreme = first.iter().map(|sum| {
+        let above = second.len() - second.partition_point(|more| sum + more < threshold);
+        let below = second.partition_point(|more| sum + more <= -threshold);
+        above + below
+    });
+    float(extreme.sum()) / (float(first.len()) * float(second.len()))
+}
+
+/// The sum of every pattern of signs.
+fn signed_sums(sizes: &[f64]) -> Vec<f64> {
+    let mut sums = vec![0.0];
+    for size in sizes {
+        sums = sums.iter().flat_map(|sum| [sum + size, sum - size]).collect();
+    }
+    sums
 }
 
 /// Four differences at a time: their 16 signed sums are looked up, not added.
-fn random_flips(sizes: &[f64], bar: f64, Resampling { flips, seed, .. }: Resampling) -> f64 {
+fn random_flips(sizes: &[f64], threshold: f64, level: Level, resampling: Resampling) -> f64 {
     let signed_sum = |chunk: &[f64], signs: usize| -> f64 {
         let sizes = chunk.iter().enumerate();
         sizes.map(|(index, size)| if signs >> index & 1 == 1 { -size } else { *size }).sum()
@@ -59,11 +121,7 @@ fn random_flips(sizes: &[f64], bar: f64, Resampling { flips, seed, .. }: Resampl
         .chunks(4)
         .map(|chunk| std::array::from_fn(|signs| signed_sum(chunk, signs)))
         .collect();
-    let affordable = (WORK / sizes.len()).max(FEWEST_FLIPS);
-    let flips = flips.min(u32::try_from(affordable).unwrap_or(u32::MAX));
-    let mut random = Random::new(seed);
-    let mut extreme = 1_u32;
-    for _ in 0..flips {
+    sampled_p_value(sizes.len(), Some(level), resampling, |random| {
         let mut sum = 0.0;
         for sixteen in tables.chunks(16) {
             let mut bits = random.next();
@@ -72,9 +130,38 @@ fn random_flips(sizes: &[f64], bar: f64, Resampling { flips, seed, .. }: Resampl
                 bits >>= 4;
             }
         }
-        extreme += u32::from(sum.abs() >= bar);
+        f64::abs(sum) >= threshold
+    })
+}
+
+/// The share of random patterns that are as extreme as the one seen, which counts as one of them. Patterns are drawn until
+/// the share is on one side of the level, whatever the seed. If that would take too long, the upper end of what it may be is
+/// returned, so that a close call is not significant. Without a level the first patterns are enough. `cost` is what one
+/// pattern costs.
+pub(super) fn sampled_p_value(
+    cost: usize,
+    level: Option<Level>,
+    Resampling { flips, seed, .. }: Resampling,
+    mut is_extreme: impl FnMut(&mut Random) -> bool,
+) -> f64 {
+    let affordable = |work: usize| (work / cost.max(1)).clamp(FEWEST_FLIPS, MOST_FLIPS);
+    let most = affordable(REFINED_WORK);
+    let mut batch = (flips as usize).min(affordable(WORK)).max(1);
+    let mut random = Random::new(seed);
+    let (mut extreme, mut drawn) = (1_usize, 0);
+    loop {
+        extreme += (0..batch).filter(|_| is_extreme(&mut random)).count();
+        drawn += batch;
+        let p_value = float(extreme) / float(drawn + 1);
+        let error = CERTAIN * (p_value * (1.0 - p_value) / float(drawn)).sqrt();
+        if !level.is_some_and(|level| level.is_within(p_value - error, p_value + error)) {
+            return p_value;
+        }
+        if drawn >= most {
+            return (p_value + error).min(1.0);
+        }
+        batch = drawn.min(most - drawn);
     }
-    f64::from(extreme) / f64::from(flips.saturating_add(1))
 }
 
 /// McNemar's exact test, two-sided: of the cases that passed in one run only, were `losses` and `wins` a fair coin? The
@@ -89,7 +176,7 @@ pub fn exact_mcnemar(losses: usize, wins: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Up to so many throws the ways to fall can be counted in 128 bits.
+/// Up to this many throws the ways to fall can be counted in 128 bits.
 const EXACT_BINOMIAL: usize = 100;
 
 /// How likely `most` heads or fewer are in `throws` throws of a coin, by counting.
@@ -125,6 +212,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const LEVEL: Level = Level { alpha: 0.05, tests: 1 };
+
     #[track_caller]
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
@@ -132,7 +221,7 @@ mod tests {
 
     #[track_caller]
     fn check(differences: &[f64], expected: f64) {
-        near(sign_flip(differences, Resampling::default()), expected);
+        near(sign_flip(differences, LEVEL, Resampling::default()), expected);
     }
 
     #[test]
@@ -164,10 +253,10 @@ mod tests {
 
     #[test]
     fn many_differences_are_sampled_and_agree_with_theory() {
-        // 21 and more are sampled; for differences of one size the closed form is McNemar's.
-        for (losses, wins) in [(10, 15), (4, 20), (30, 34)] {
+        // 25 and more are sampled; for differences of one size the closed form is McNemar's.
+        for (losses, wins) in [(10, 15), (5, 20), (30, 34)] {
             let differences = [vec![-0.25; losses], vec![0.25; wins]].concat();
-            let sampled = sign_flip(&differences, Resampling::default());
+            let sampled = sign_flip(&differences, LEVEL, Resampling::default());
             let exact = exact_mcnemar(losses, wins);
             let error = (exact * (1.0 - exact) / 10_000.0).sqrt();
             assert!((sampled - exact).abs() < 4.0 * error + 1e-4, "{sampled} is not near {exact}");
@@ -177,14 +266,15 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_number() {
         let differences: Vec<f64> = (0..40).map(|index| f64::from(index % 7) - 2.0).collect();
-        let of = |seed| sign_flip(&differences, Resampling { seed, ..Resampling::default() });
+        let of =
+            |seed| sign_flip(&differences, LEVEL, Resampling { seed, ..Resampling::default() });
         near(of(1), of(1));
         assert!((of(1) - of(2)).abs() > 0.0);
     }
 
     #[test]
     fn a_sampled_p_value_is_never_zero() {
-        near(sign_flip(&[1.0; 500], Resampling::default()), 1.0 / 10_001.0);
+        near(sign_flip(&[1.0; 500], LEVEL, Resampling::default()), 1.0 / 10_001.0);
     }
 
     #[test]
@@ -218,19 +308,19 @@ mod tests {
     proptest! {
         #[test]
         fn a_p_value_is_a_share_and_knows_no_direction(
-            differences in prop::collection::vec(-1.0..1.0_f64, 0..26),
+            differences in prop::collection::vec(-1.0..1.0_f64, 0..30),
         ) {
             let resampling = Resampling { flips: 200, ..Resampling::default() };
-            let p_value = sign_flip(&differences, resampling);
+            let p_value = sign_flip(&differences, LEVEL, resampling);
             let mirrored: Vec<f64> = differences.iter().map(|value| -value).collect();
             prop_assert!(p_value > 0.0 && p_value <= 1.0);
-            prop_assert!((p_value - sign_flip(&mirrored, resampling)).abs() < 1e-12);
+            prop_assert!((p_value - sign_flip(&mirrored, LEVEL, resampling)).abs() < 1e-12);
         }
 
         #[test]
-        fn mcnemar_is_the_sign_flip_of_ones(losses in 0_usize..10, wins in 0_usize..10) {
+        fn mcnemar_is_the_sign_flip_of_ones(losses in 0_usize..12, wins in 0_usize..12) {
             let differences = [vec![-1.0; losses], vec![1.0; wins]].concat();
-            let flipped = sign_flip(&differences, Resampling::default());
+            let flipped = sign_flip(&differences, LEVEL, Resampling::default());
             prop_assert!((flipped - exact_mcnemar(losses, wins)).abs() < 1e-12);
         }
     }

@@ -20,10 +20,13 @@ pub struct ClusterSums {
 impl ClusterSums {
     /// A group by the sum of its values and their number.
     pub fn add(&mut self, sum: f64, values: usize) {
-        if values == 0 || !sum.is_finite() {
-            return;
+        if values > 0 && sum.is_finite() {
+            self.add_weighted(sum, float(values));
         }
-        let size = float(values);
+    }
+
+    /// The same for a group that is known to have values.
+    pub(super) fn add_weighted(&mut self, sum: f64, size: f64) {
         if self.groups == 0 {
             self.start = sum / size;
         }

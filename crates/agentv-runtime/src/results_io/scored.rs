@@ -3,7 +3,8 @@
 use super::{Reader, ResultsError};
 use agentv_core::compare::{Grade, Scored};
 use agentv_core::outcome::outcome;
-use agentv_wire::{EvaluatorSummary, Outcome, RecordSummary, Skipped};
+use agentv_wire::{EvaluatorSummary, RecordSummary, Skipped};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -25,8 +26,13 @@ impl ScoredRun {
     }
 }
 
-/// Reads a file whole, but keeps only names and numbers of each record.
-pub fn read_scored(path: &Path, name: &str) -> Result<ScoredRun, ResultsError> {
+/// Reads a file whole, but keeps only names and numbers of each record. Cases with the same value of `cluster` in their
+/// metadata belong together.
+pub fn read_scored(
+    path: &Path,
+    name: &str,
+    cluster: Option<&str>,
+) -> Result<ScoredRun, ResultsError> {
     let mut reader = Reader::open(path, name)?;
     let mut names = Names::default();
     let (mut records, mut suites) = (Vec::new(), Some(Vec::new()));
@@ -36,7 +42,9 @@ pub fn read_scored(path: &Path, name: &str) -> Result<ScoredRun, ResultsError> {
             suites.push(suite);
             suites
         });
-        records.push(scored(&record, &mut names));
+        let cluster = cluster.and_then(|key| record.metadata.get(key)).and_then(as_name);
+        let cluster = cluster.map(|name| names.shared(&name));
+        records.push(Scored { cluster, ..scored(&record, &mut names) });
     }
     Ok(ScoredRun { records, suites, torn: reader.torn() })
 }
@@ -56,8 +64,17 @@ pub fn match_by_suite<'r>(runs: impl Iterator<Item = &'r mut ScoredRun>) -> bool
     true
 }
 
+/// The value of a key in `metadata`, if it can name something.
+fn as_name(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(is_true) => Some(is_true.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 fn scored(record: &RecordSummary<Skipped>, names: &mut Names) -> Scored {
-    let outcome = outcome(record);
     let grade = |grading: &EvaluatorSummary, names: &mut Names| Grade {
         evaluator: names.shared(&grading.name),
         score: grading.error.is_none().then_some(grading.score),
@@ -68,10 +85,9 @@ fn scored(record: &RecordSummary<Skipped>, names: &mut Names) -> Scored {
         target: names.shared(&record.target),
         trial: record.trial,
         score: record.score,
-        // Records of 2.x have no status, and their pass rate is not known.
-        passed: (record.outcome.is_some() || record.status.is_some())
-            .then_some(outcome == Outcome::Pass),
-        failed: record.error.is_some(),
+        outcome: outcome(record),
+        has_status: record.outcome.is_some() || record.status.is_some(),
+        cluster: None,
         tags: record.tags.iter().map(|tag| names.shared(tag)).collect(),
         grades: record.evaluators.iter().map(|grading| grade(grading, names)).collect(),
     }

@@ -4,8 +4,9 @@ use crate::run::{Ended, RunOutcome, Stop};
 use crate::targets::Overrun;
 use agentv_core::Score;
 use agentv_core::amount::{dollars, tokens};
+use agentv_core::gate::is_within;
 use agentv_core::totals::{Counts, Totals};
-use agentv_wire::{AllowedErrors, Exit, RunGates, RunSpend};
+use agentv_wire::{CaseLimit, Exit, RunGates, RunSpend};
 
 /// The verdict on a run as a whole.
 #[derive(Debug)]
@@ -113,17 +114,9 @@ fn check_gates(totals: &Totals, gates: &RunGates, conclusion: &mut Conclusion) {
 }
 
 /// Whether no more cases are in error or ungraded than the user allows.
-#[expect(clippy::cast_precision_loss, reason = "numbers of cases are far below 2^52")]
-fn allows(allowed: Option<AllowedErrors>, counts: Counts) -> bool {
-    let without_grade = counts.ungraded + counts.errors;
-    match allowed {
-        None => without_grade == 0,
-        Some(AllowedErrors::Cases(most)) => without_grade <= most,
-        // Rounding must not miss a gate.
-        Some(AllowedErrors::Percent(most)) => {
-            without_grade as f64 * 100.0 <= most * counts.recorded() as f64 + 1e-9
-        }
-    }
+fn allows(allowed: Option<CaseLimit>, counts: Counts) -> bool {
+    let limit = allowed.unwrap_or(CaseLimit::Cases(0));
+    is_within(limit, counts.ungraded + counts.errors, counts.recorded())
 }
 
 /// Rounding must not miss a gate.

@@ -1,0 +1,300 @@
+//! Simulates comparisons of runs whose truth is known, and checks that what `agentv compare` says of them holds.
+//! `cargo xtask stats` runs it. The seeds are fixed: each run prints the same.
+#![expect(clippy::print_stdout, reason = "a developer's tool talks to its terminal")]
+
+use agentv_core::compare::{ComparedRun, Rules, Scored, compare};
+use agentv_core::stats::{Random, Resampling};
+use agentv_wire::Outcome;
+use agentv_wire::comparison::{Comparison, ComparisonVerdict, MeanInterval};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+const LEVEL: f64 = 0.05;
+const CASES: [usize; 5] = [6, 20, 60, 200, 1000];
+const TRIALS: [(usize, usize); 4] = [(1, 1), (5, 5), (1, 3), (1, 10)];
+const TARGETS: [usize; 2] = [1, 3];
+/// Random numbers are drawn as seldom as still makes sense: p-values near the level are refined anyway.
+const SPARING: Resampling = Resampling { flips: 999, draws: 999, comparisons: 0, seed: 1 };
+
+/// What the scores of a trial are drawn from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Scores {
+    Binary(f64),
+    Uniform,
+    /// Most are high, a few low.
+    Skewed,
+    /// All the same, but one case in ten changes by 0.9: half of these up and half down, or all of them down.
+    OneInTen {
+        is_loss: bool,
+    },
+}
+
+const SCORES: [Scores; 7] = [
+    Scores::Binary(0.5),
+    Scores::Binary(0.9),
+    Scores::Binary(0.98),
+    Scores::Uniform,
+    Scores::Skewed,
+    Scores::OneInTen { is_loss: false },
+    Scores::OneInTen { is_loss: true },
+];
+
+impl Scores {
+    fn name(self) -> String {
+        match self {
+            Self::Binary(chance) => format!("binary {chance}"),
+            Self::Uniform => "uniform".to_owned(),
+            Self::Skewed => "skewed".to_owned(),
+            Self::OneInTen { is_loss: false } => "1 in 10 changes by ±0.9".to_owned(),
+            Self::OneInTen { is_loss: true } => "1 in 10 loses 0.9".to_owned(),
+        }
+    }
+
+    /// By how much the mean of the candidate is below that of the baseline, on top of a given loss.
+    fn own_loss(self) -> f64 {
+        if self == (Self::OneInTen { is_loss: true }) { 0.09 } else { 0.0 }
+    }
+
+    /// The scores of one case in both runs, the candidate's lower by `loss` on average.
+    fn draw(self, (one, other): (usize, usize), loss: f64, random: &mut Random) -> [Vec<f64>; 2] {
+        let mut trial = |loss: f64| match self {
+            Self::Binary(chance) => f64::from(random.unit() < chance - loss),
+            Self::Uniform => random.unit() - loss,
+            Self::Skewed => 1.0 - random.unit().powi(4) - loss,
+            Self::OneInTen { .. } => 0.0,
+        };
+        let Self::OneInTen { is_loss } = self else {
+            return [
+                (0..one).map(|_| trial(0.0)).collect(),
+                (0..other).map(|_| trial(loss)).collect(),
+            ];
+        };
+        // The loss means that more cases lose.
+        let changed = random.unit();
+        let (before, after) = if changed < 0.1 + loss / 0.9 {
+            let is_up = !is_loss && changed < 0.05;
+            if is_up { (0.05, 0.95) } else { (0.95, 0.05) }
+        } else {
+            (0.95, 0.95)
+        };
+        [vec![before; one], vec![after; other]]
+    }
+
+    /// The score from which a record passes.
+    fn pass_score(self) -> f64 {
+        if matches!(self, Self::Binary(_)) { 1.0 } else { 0.5 }
+    }
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    scores: Scores,
+    cases: usize,
+    trials: (usize, usize),
+    targets: usize,
+}
+
+impl Cell {
+    /// How many comparisons are simulated: fewer of those that cost more.
+    fn comparisons(self) -> usize {
+        match self.cases {
+            0..=60 => 1000,
+            61..=200 => 600,
+            _ => 300,
+        }
+    }
+
+    fn simulate(self, loss: f64, resampling: Resampling, random: &mut Random) -> Comparison {
+        let targets = ["a", "b", "c"].map(Arc::<str>::from);
+        let (mut baseline, mut candidate) = (Vec::new(), Vec::new());
+        for case in 0..self.cases {
+            let id: Arc<str> = format!("case-{case}").into();
+            for target in &targets[..self.targets] {
+                let [one, other] = self.scores.draw(self.trials, loss, random);
+                let record = |score| self.record(&id, target, score);
+                baseline.extend(one.into_iter().map(record));
+                candidate.extend(other.into_iter().map(record));
+            }
+        }
+        let rules = Rules { level: LEVEL, resampling, ..Rules::default() };
+        let candidate = ComparedRun { name: "candidate", records: &candidate };
+        compare(ComparedRun { name: "baseline", records: &baseline }, &[candidate], &rules)
+            .remove(0)
+    }
+
+    fn record(self, id: &Arc<str>, target: &Arc<str>, score: f64) -> Scored {
+        let has_passed = score >= self.scores.pass_score();
+        Scored {
+            eval_id: Arc::clone(id),
+            dataset: "suite".into(),
+            target: Arc::clone(target),
+            trial: None,
+            score,
+            outcome: if has_passed { Outcome::Pass } else { Outcome::Fail },
+            has_status: true,
+            tags: [].into(),
+            cluster: None,
+            grades: [].into(),
+        }
+    }
+}
+
+/// What came of a cell.
+#[derive(Debug)]
+struct Row {
+    cell: Cell,
+    /// The share of comparisons that called a difference where there was none, with the most that may.
+    alarms: Option<(f64, f64)>,
+    /// The share of intervals that held the truth, and how many there were.
+    coverage: Option<(f64, usize)>,
+    /// The power at the smallest effect that is printed, and that effect.
+    power: Option<(f64, f64)>,
+    contradictions: usize,
+}
+
+impl Row {
+    fn of(cell: Cell) -> Self {
+        let mut random = Random::new(20_261_118);
+        let truth = -cell.scores.own_loss();
+        let (mut alarms, mut contradictions) = (0, 0);
+        let mut intervals = Vec::new();
+        for _ in 0..cell.comparisons() {
+            let comparison = cell.simulate(0.0, SPARING, &mut random);
+            alarms += usize::from(is_difference(comparison.verdict));
+            let statistics = &comparison.statistics;
+            intervals.extend(statistics.interval);
+            let measures = [Some(statistics), comparison.pass_statistics.as_ref()];
+            contradictions += measures
+                .into_iter()
+                .flatten()
+                .filter(|one| one.interval.is_some_and(|shown| contradicts(shown, one.verdict)))
+                .count();
+        }
+        let covered = intervals.iter().filter(|shown| shown.low <= truth && truth <= shown.high);
+        let covered = covered.count();
+        let comparisons = float(cell.comparisons());
+        let bound = LEVEL + 3.0 * (LEVEL * (1.0 - LEVEL) / comparisons).sqrt();
+        Self {
+            cell,
+            alarms: (truth == 0.0).then_some((float(alarms) / comparisons, bound)),
+            // A share of a handful of intervals says nothing.
+            coverage: (intervals.len() >= 100)
+                .then(|| (float(covered) / float(intervals.len()), intervals.len())),
+            power: power(cell, &mut random),
+            contradictions,
+        }
+    }
+
+    fn holds(&self) -> bool {
+        self.contradictions == 0
+            && self.alarms.is_none_or(|(share, bound)| share <= bound)
+            && self.coverage.is_none_or(|(share, _)| share >= 0.93)
+            && self.power.is_none_or(|(power, _)| (0.75..=0.9).contains(&power))
+    }
+
+    fn markdown(&self) -> String {
+        let Cell { scores, cases, trials: (one, other), targets } = self.cell;
+        let alarms = self.alarms.map(|(share, _)| format!("{:.1} %", share * 100.0));
+        let coverage = self.coverage.map(|(share, _)| format!("{:.1} %", share * 100.0));
+        let power =
+            self.power.map(|(power, effect)| format!("{:.0} % at {effect:.3}", power * 100.0));
+        let shown = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+        format!(
+            "| {} | {cases} | {one} v {other} | {targets} | {} | {} | {} | {} |",
+            scores.name(),
+            shown(alarms),
+            shown(coverage),
+            shown(power),
+            if self.holds() { "ok" } else { "over" }
+        )
+    }
+}
+
+/// The power of the test at the smallest effect that comparisons of equal runs print.
+fn power(cell: Cell, random: &mut Random) -> Option<(f64, f64)> {
+    const PRINTED: usize = 11;
+    const COMPARISONS: usize = 400;
+    if cell.scores.own_loss() > 0.0 || cell.cases > 200 {
+        return None;
+    }
+    let printing = Resampling { comparisons: 300, ..SPARING };
+    let printed = (0..PRINTED)
+        .filter_map(|_| cell.simulate(0.0, printing, random).statistics.smallest_effect);
+    let mut printed: Vec<f64> = printed.collect();
+    // Where some comparisons say that no effect can be found reliably, the median of the others says little.
+    if printed.len() < PRINTED {
+        return None;
+    }
+    printed.sort_by(f64::total_cmp);
+    let effect = printed[PRINTED / 2];
+    let found = (0..COMPARISONS).filter(|_| {
+        let comparison = cell.simulate(effect, SPARING, random);
+        comparison.statistics.verdict == ComparisonVerdict::Regression
+    });
+    Some((float(found.count()) / float(COMPARISONS), effect))
+}
+
+fn is_difference(verdict: ComparisonVerdict) -> bool {
+    matches!(verdict, ComparisonVerdict::Regression | ComparisonVerdict::Improvement)
+}
+
+fn contradicts(shown: MeanInterval, verdict: ComparisonVerdict) -> bool {
+    let holds_zero = shown.low <= 0.0 && 0.0 <= shown.high;
+    holds_zero == is_difference(verdict)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of comparisons are small")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+fn cells() -> Vec<Cell> {
+    let mut cells = Vec::new();
+    for scores in SCORES {
+        for cases in CASES {
+            for trials in TRIALS {
+                for targets in TARGETS {
+                    cells.push(Cell { scores, cases, trials, targets });
+                }
+            }
+        }
+    }
+    cells
+}
+
+fn main() -> ExitCode {
+    let only = std::env::args().nth(1);
+    let cells = cells();
+    let cells: Vec<Cell> = cells
+        .into_iter()
+        .filter(|cell| only.as_ref().is_none_or(|only| format!("{cell:?}").contains(only)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let rows = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let row = Row::of(*cell);
+                    rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                }
+            });
+        }
+    });
+    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let place = |row: &Row| {
+        let Cell { scores, cases, trials, targets } = row.cell;
+        (SCORES.iter().position(|known| *known == scores), cases, trials, targets)
+    };
+    rows.sort_by_key(place);
+    println!("| scores | cases | trials | targets | false alarms | coverage | power | |");
+    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |");
+    for row in &rows {
+        println!("{}", row.markdown());
+    }
+    let over = rows.iter().filter(|row| !row.holds()).count();
+    println!("\n{} cells, {over} over their limits", rows.len());
+    if over == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
