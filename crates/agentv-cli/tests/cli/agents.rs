@@ -63,6 +63,55 @@ fn a_cut_last_line_is_no_answer() {
 }
 
 #[test]
+fn a_failed_agent_is_reported_with_its_exit_code_stderr_and_stdout() {
+    let agents = [
+        ("claude-code", "Claude Code CLI"),
+        ("codex", "Codex CLI"),
+        ("copilot", "Copilot CLI"),
+        ("gemini-cli", "Gemini CLI"),
+        ("opencode", "OpenCode"),
+        ("pi-coding-agent", "Pi coding agent"),
+    ];
+    for (provider, title) in agents {
+        let cx = context();
+        cx.write("suite.yaml", &cases(&["one"]));
+        let agent =
+            cx.fake_agent("agent", "echo 'no space left'; echo 'cannot log in' >&2; exit 7");
+        cx.write("targets.yaml", &targets(&[agent.target("default", provider, &json!({}))]));
+        let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+        let record = ran.code(3).record();
+        let expected = format!("{title} exited with code 7: cannot log in; stdout: no space left");
+        assert_eq!(record["error"], expected);
+    }
+}
+
+#[test]
+fn the_log_of_every_agent_has_inputs_and_results_of_tools() {
+    let recordings =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../agentv-runtime/src/providers/agent_cli/fixtures");
+    let agents = [
+        ("codex", "codex-0.166.0", "  command: ", "  aggregated_output: "),
+        ("codex", "codex-0.20.0", "  command: ", "  stdout: "),
+        ("copilot", "copilot-1.0.102", "  arguments: ", "  result: "),
+        ("gemini-cli", "gemini-cli-0.61.0", "  parameters: ", "tool_result: success"),
+        ("opencode", "opencode-1.18.33", "  input: ", "  output: "),
+        ("pi-coding-agent", "pi-0.73.1", "  args: ", "  result: "),
+    ];
+    for (provider, recording, input, result) in agents {
+        let cx = context();
+        cx.write("suite.yaml", &cases(&["one"]));
+        let name = if provider == "gemini-cli" { "stream_json.jsonl" } else { "tool.jsonl" };
+        let agent = cx.fake_agent("agent", &format!("cat '{recordings}/{recording}/{name}'"));
+        cx.write("targets.yaml", &targets(&[agent.target("default", provider, &json!({}))]));
+        let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+        let log = cx.read(ran.record()["provider_metadata"]["log_file"].as_str().unwrap());
+        for part in [input, result] {
+            assert!(log.contains(part), "{recording} has no `{part}`:\n{log}");
+        }
+    }
+}
+
+#[test]
 fn an_agent_that_does_not_read_its_prompt_is_no_obstacle() {
     let cx = context();
     let question = "x".repeat(3 << 20);

@@ -178,6 +178,36 @@ fn s136_all_that_it_prints_is_in_a_log() {
 }
 
 #[test]
+fn s136_s138_the_log_has_all_blocks_of_a_message_with_inputs_and_results() {
+    let long = "word ".repeat(40);
+    let then = format!(
+        r#"cat <<'END'
+{{"type":"assistant","message":{{"content":[{{"type":"text","text":"{long}end"}},{{"type":"tool_use","id":"t1","name":"Read","input":{{"file_path":"a.txt"}}}},{{"type":"tool_use","id":"t2","name":"Bash","input":{{"command":"ls"}}}}]}}}}
+{{"type":"user","message":{{"content":[{{"type":"tool_result","tool_use_id":"t1","content":"one\ntwo"}},{{"type":"tool_result","tool_use_id":"t2","content":"denied","is_error":true}}]}}}}
+END
+echo 'connection lost' >&2
+exit 1"#
+    );
+    let (_cx, _claude, ran) = run(&then, &json!({}));
+    let (_, text) = log_of(&ran.code(3).record());
+    let lines: Vec<&str> =
+        text.lines().filter_map(|line| Some(line.split_once("[stdout] ")?.1)).collect();
+    let expected = [
+        &format!("assistant: {long}end"),
+        "assistant: tool_use (Read)",
+        r#"  input: {"file_path":"a.txt"}"#,
+        "assistant: tool_use (Bash)",
+        r#"  input: {"command":"ls"}"#,
+        "user: tool_result (t1)",
+        r#"  content: "one\ntwo""#,
+        "user: tool_result (t2)",
+        r#"  content: "denied""#,
+    ];
+    assert_eq!(lines, expected);
+    assert!(text.contains("[stderr] stderr: connection lost"), "{text}");
+}
+
+#[test]
 fn s136_the_log_may_hold_the_events_themselves() {
     let (_cx, _claude, ran) = run(SESSION, &json!({"log_format": "json", "log_dir": "my logs"}));
     let (path, text) = log_of(&ran.success().record());

@@ -119,7 +119,7 @@ fn s017_s073_the_last_message_is_the_answer() {
 fn s017_s073_a_failure_says_why() {
     let (_cx, _codex, ran) = run("echo some output; echo boom >&2; exit 3", &json!({}));
     let record = ran.code(3).record();
-    assert_eq!(record["error"], "Codex CLI exited with code 3: boom");
+    assert_eq!(record["error"], "Codex CLI exited with code 3: boom; stdout: some output");
     let metadata = &record["provider_metadata"];
     assert_eq!(metadata["exit_code"], 3);
     assert_eq!(metadata["stderr"], "boom");
@@ -128,13 +128,13 @@ fn s017_s073_a_failure_says_why() {
     lines.sort();
     assert_eq!(lines, ["[stderr] stderr: boom", "[stdout] some output"]);
 
-    // An API error is told on stdout; what is on stderr is noise.
+    // An API error is told on stdout; what is on stderr comes after it.
     let then = r#"echo noise >&2
 echo '{"type":"turn.started"}'
 echo '{"type":"turn.failed","error":{"message":"no such model"}}'
 exit 1"#;
     let record = run(then, &json!({})).2.code(3).record();
-    assert_eq!(record["error"], "Codex CLI exited with code 1: no such model");
+    assert_eq!(record["error"], "Codex CLI exited with code 1: no such model; stderr: noise");
 
     // Version 0.39 ends with 0 even so.
     let then = r#"echo '{"id":"1","msg":{"type":"error","message":"no key"}}'"#;
@@ -200,16 +200,21 @@ wait"#;
 }
 
 #[test]
-fn s017_s073_the_log_is_short_or_whole_or_none() {
+fn s017_s073_the_log_has_the_session_or_its_events_or_is_off() {
     let (_cx, _codex, ran) = run(SESSION, &json!({}));
     let expected = [
         "[stdout] thread.started",
         "[stdout] item.completed:error",
+        "[stdout]   message: \"unknown model\"",
         "[stdout] turn.started",
         "[stdout] item.completed: Let me see.",
         "[stdout] item.started:command_execution",
+        "[stdout]   command: \"ls\"",
         "[stdout] this line is no JSON",
         "[stdout] item.completed:command_execution",
+        "[stdout]   command: \"ls\"",
+        "[stdout]   aggregated_output: \"a.txt\\n\"",
+        "[stdout]   exit_code: 0",
         "[stdout] item.completed: all ok ✓",
         "[stdout] turn.completed",
     ];

@@ -79,9 +79,10 @@ impl StreamLog {
             OutputStream::Stdout => "stdout",
             OutputStream::Stderr => "stderr",
         };
+        let prefix = format!("[{since}] [{name}] ");
         let mut text = String::new();
         for event in events {
-            let _ = writeln!(text, "[{since}] [{name}] {}", self.show(event));
+            let _ = writeln!(text, "{prefix}{}", self.show(event, &prefix));
         }
         if events.is_empty() {
             let line = String::from_utf8_lossy(line);
@@ -91,14 +92,15 @@ impl StreamLog {
             }
             let mark = if stream == OutputStream::Stderr { "stderr: " } else { "" };
             let shown: String = line.chars().take(SHOWN_CHARS).collect();
-            text = format!("[{since}] [{name}] {mark}{shown}\n");
+            text = format!("{prefix}{mark}{shown}\n");
         }
         let _ = self.file.write_all(text.as_bytes());
     }
 
-    fn show(&self, event: &Value) -> String {
+    /// Every line of a summary has the prefix, so that lines can be filtered. JSON stays as it is.
+    fn show(&self, event: &Value, prefix: &str) -> String {
         match self.format {
-            LogFormat::Summary => (self.summarize)(event),
+            LogFormat::Summary => (self.summarize)(event).replace('\n', &format!("\n{prefix}")),
             LogFormat::Json => number::to_string_pretty(event).unwrap_or_default(),
         }
     }
@@ -138,14 +140,23 @@ fn elapsed(since: Duration) -> String {
     }
 }
 
-/// The beginning of a text on one line, for summaries.
-pub fn beginning(text: &str) -> String {
-    const CHARS: usize = 50;
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(CHARS) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line,
+/// A text on one line, for summaries. Only its spacing is lost.
+pub fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// An entry of the log with these values of an object below its head, as JSON: `  input: {"path":"a.txt"}`. A log that
+/// left out what tools were given and what they returned could not explain a failed session.
+pub fn with_details(head: String, object: &Value, keys: &[&str]) -> String {
+    let mut entry = head;
+    for key in keys {
+        let is_something = |value: &&Value| !value.is_null() && value.as_str() != Some("");
+        if let Some(value) = object.get(*key).filter(is_something) {
+            let value = number::to_string(value).unwrap_or_default();
+            let _ = write!(entry, "\n  {key}: {value}");
+        }
     }
+    entry
 }
 
 #[cfg(test)]
@@ -165,8 +176,11 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_is_one_short_line() {
-        assert_eq!(beginning("a\n b"), "a b");
-        assert_eq!(beginning(&"é".repeat(51)), format!("{}…", "é".repeat(50)));
+    fn an_entry_is_whole() {
+        assert_eq!(one_line("a\n b"), "a b");
+        assert_eq!(one_line(&"é".repeat(500)), "é".repeat(500));
+        let call = serde_json::json!({"input": {"path": "a"}, "output": "x\ny", "error": null});
+        let entry = with_details("tool".to_owned(), &call, &["input", "output", "error", "none"]);
+        assert_eq!(entry, "tool\n  input: {\"path\":\"a\"}\n  output: \"x\\ny\"");
     }
 }

@@ -13,7 +13,7 @@ mod stream;
 pub mod testing;
 
 pub use conversation::AgentMessages;
-pub use log::beginning;
+pub use log::{one_line, with_details};
 pub use reader::{EventReader, Reading, read_all};
 pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
@@ -339,8 +339,8 @@ fn conclude(
     {
         return Ok(response);
     }
-    let why = why.map_or_else(|| said(output), |why| format!(": {why}"));
-    let mut error = with_output(ProviderError::failed(format!("{title} {how}{why}")), output);
+    let message = format!("{title} {how}{}", context(why, output));
+    let mut error = with_output(ProviderError::failed(message), output);
     error.metadata.extend(metadata);
     Err(error.costing(&reported))
 }
@@ -354,13 +354,23 @@ fn was_ended_by_us(ended: ProgramExit) -> bool {
     }
 }
 
-/// `: ` and the last that a client said to people, or to programs if there is nothing else.
-fn said(output: &Output) -> String {
-    let said = [&output.stderr, &output.stdout].map(|stream| stream.tail(SAID_CHARS));
-    said.into_iter()
-        .find(|said| !said.is_empty())
-        .map(|said| format!(": {said}"))
-        .unwrap_or_default()
+/// What explains a failure: the client's own reason, the end of stderr, and the end of stdout, each if there is any. The
+/// reason comes from stdout, so it replaces the raw events there.
+fn context(why: Option<String>, output: &Output) -> String {
+    let stdout = if why.is_some() { String::new() } else { output.stdout.tail(SAID_CHARS) };
+    let parts = [
+        ("", why.unwrap_or_default()),
+        ("stderr", output.stderr.tail(SAID_CHARS)),
+        ("stdout", stdout),
+    ];
+    let mut context = String::new();
+    for (name, text) in parts.iter().filter(|(_, text)| !text.is_empty()) {
+        // The first part needs no name: it is what people read.
+        let separator = if context.is_empty() { ": ".to_owned() } else { format!("; {name}: ") };
+        context.push_str(&separator);
+        context.push_str(text);
+    }
+    context
 }
 
 /// How it ended and what it printed last, for the record.

@@ -15,7 +15,7 @@ pub trait EventReader: Default + Send + 'static {
 
     fn finish(self) -> Reading;
 
-    /// An event in a few words, for the log.
+    /// An event for the log, in a few lines: all texts, and tool calls with their inputs and results.
     fn summary(event: &Value) -> String;
 }
 

@@ -63,7 +63,8 @@ pub struct LogSettings {
     /// Where the log of each call is written; `.agentv/logs/<provider>` if absent. Also called `log_directory`.
     #[schemars(rename = "log_dir")]
     pub dir: Option<String>,
-    /// `summary`, a line for each event, or `json`, the events themselves. Also called `log_output_format`.
+    /// `summary`: texts, and tool calls with their inputs and results, without the rest of each event. `json`: the events
+    /// themselves. Also called `log_output_format`.
     #[schemars(rename = "log_format")]
     #[serde(default)]
     pub format: LogFormat,

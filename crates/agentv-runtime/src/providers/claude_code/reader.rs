@@ -1,6 +1,8 @@
 //! The lines of `--output-format stream-json`, of any version since 1.0.
 
-use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
+use crate::providers::agent_cli::{
+    AgentMessages, EventReader, Reading, one_line, text, with_details,
+};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, TokenUsage, ToolCall};
 use serde_json::{Value, json};
@@ -69,12 +71,12 @@ impl EventReader for ClaudeReader {
         let kind = text(event, "type").unwrap_or("event");
         match kind {
             "system" => format!("system: {}", text(event, "subtype").unwrap_or_default()),
-            "assistant" => format!("assistant: {}", first_block(event, block_in_short)),
-            "user" => format!("user: {}", first_block(event, block_in_short)),
+            "assistant" | "user" => message_entry(kind, event),
             "result" => {
                 let cost = cost(event).unwrap_or_default();
                 let ms = event.get("duration_ms").and_then(Value::as_f64).unwrap_or_default();
-                format!("result: ${cost:.4}, {ms:.0}ms")
+                let head = format!("result: ${cost:.4}, {ms:.0}ms");
+                with_details(head, &json!({ "error": failure(event) }), &["error"])
             }
             _ => kind.to_owned(),
         }
@@ -245,17 +247,27 @@ fn tokens(result: &Value) -> Option<TokenUsage> {
     })
 }
 
-fn first_block(event: &Value, show: fn(&Value) -> String) -> String {
-    blocks(event).next().map(show).unwrap_or_default()
+/// Each block of a message, one below the other.
+fn message_entry(role: &str, event: &Value) -> String {
+    let content = event.get("message").and_then(|message| message.get("content"));
+    let bare = content.and_then(Value::as_str).map(|said| format!("{role}: {}", one_line(said)));
+    bare.into_iter()
+        .chain(blocks(event).map(|block| block_entry(role, block)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
-fn block_in_short(block: &Value) -> String {
-    match text(block, "type") {
-        Some("tool_use") => format!("tool_use ({})", text(block, "name").unwrap_or_default()),
-        Some("tool_result") => {
-            format!("tool_result ({})", text(block, "tool_use_id").unwrap_or_default())
+fn block_entry(role: &str, block: &Value) -> String {
+    let part = |key: &str| text(block, key).unwrap_or_default();
+    match part("type") {
+        "text" => format!("{role}: {}", one_line(part("text"))),
+        "tool_use" => {
+            with_details(format!("{role}: tool_use ({})", part("name")), block, &["input"])
         }
-        Some("text") => beginning(text(block, "text").unwrap_or_default()),
-        other => other.unwrap_or_default().to_owned(),
+        "tool_result" => {
+            let head = format!("{role}: tool_result ({})", part("tool_use_id"));
+            with_details(head, block, &["content"])
+        }
+        other => with_details(format!("{role}: {other}"), block, &["thinking"]),
     }
 }

@@ -10,6 +10,25 @@ pub(super) fn kind(item: &Value) -> Option<&str> {
     text(item, "type").or_else(|| text(item, "item_type"))
 }
 
+/// What of an item is in the log: what a tool was given, what it returned, and remarks.
+pub(super) const LOGGED: &[&str] = &[
+    "command",
+    "changes",
+    "query",
+    "items",
+    "server",
+    "tool",
+    "prompt",
+    "arguments",
+    "aggregated_output",
+    "exit_code",
+    "result",
+    "error",
+    "agents_states",
+    "message",
+    "text",
+];
+
 /// The text of an item that is a message, a thought aside.
 pub(super) fn said(item: &Value) -> Option<String> {
     let is_message =

@@ -2,7 +2,7 @@
 
 use super::item;
 use super::reader::{CodexReader, tokens};
-use crate::providers::agent_cli::{beginning, text};
+use crate::providers::agent_cli::{one_line, text, with_details};
 use agentv_wire::{TokenUsage, ToolCall};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -62,13 +62,27 @@ pub(super) fn event(reader: &mut CodexReader, message: &Value) {
     }
 }
 
-/// `exec_command_end`, or `agent_message: I see …`.
+/// What of an older message is in the log.
+const LOGGED: &[&str] = &[
+    "command",
+    "changes",
+    "query",
+    "invocation",
+    "stdout",
+    "stderr",
+    "aggregated_output",
+    "exit_code",
+    "result",
+    "text",
+];
+
+/// `exec_command_end` with its output, or `agent_message: I see …`.
 pub(super) fn summary(event: &Value) -> String {
     let message = event.get("msg").unwrap_or(event);
     let kind = text(message, "type").unwrap_or("event");
     match text(message, "message") {
-        Some(said) => format!("{kind}: {}", beginning(said)),
-        None => kind.to_owned(),
+        Some(said) => format!("{kind}: {}", one_line(said)),
+        None => with_details(kind.to_owned(), message, LOGGED),
     }
 }
 

@@ -3,7 +3,9 @@
 use super::document;
 use super::item;
 use super::older::{self, OldUsage};
-use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
+use crate::providers::agent_cli::{
+    AgentMessages, EventReader, Reading, one_line, text, with_details,
+};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, TokenUsage};
 use serde_json::Value;
@@ -102,8 +104,12 @@ impl EventReader for CodexReader {
         let said = said.or_else(|| Some(text(event.get("error")?, "message")?.to_owned()));
         match (said, item.and_then(item::kind)) {
             _ if event.get("msg").is_some() => older::summary(event),
-            (Some(said), _) => format!("{kind}: {}", beginning(&said)),
-            (None, Some(item)) => format!("{kind}:{item}"),
+            (Some(said), _) => format!("{kind}: {}", one_line(&said)),
+            (None, Some(item_kind)) => with_details(
+                format!("{kind}:{item_kind}"),
+                item.unwrap_or(&Value::Null),
+                item::LOGGED,
+            ),
             (None, None) => kind.to_owned(),
         }
     }

@@ -1,6 +1,8 @@
 //! The lines of `copilot --output-format json`.
 
-use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
+use crate::providers::agent_cli::{
+    AgentMessages, EventReader, Reading, one_line, text, with_details,
+};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, ToolCall};
 use serde_json::Value;
@@ -76,10 +78,11 @@ impl EventReader for CopilotReader {
         let kind = text(event, "type").unwrap_or("event");
         let data = event.get("data").unwrap_or(&Value::Null);
         let about = ["content", "message", "toolName"].iter().find_map(|key| text(data, key));
-        match about.filter(|about| !about.is_empty()) {
-            Some(about) => format!("{kind}: {}", beginning(about)),
+        let head = match about.filter(|about| !about.is_empty()) {
+            Some(about) => format!("{kind}: {}", one_line(about)),
             None => kind.to_owned(),
-        }
+        };
+        with_details(head, data, &["toolRequests", "arguments", "result", "error"])
     }
 }
 

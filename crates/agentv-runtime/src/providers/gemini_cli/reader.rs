@@ -1,6 +1,8 @@
 //! The lines of `gemini -o stream-json`, and the document of `-o json`.
 
-use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
+use crate::providers::agent_cli::{
+    AgentMessages, EventReader, Reading, one_line, text, with_details,
+};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, TokenUsage, ToolCall};
 use serde_json::Value;
@@ -77,10 +79,11 @@ impl EventReader for GeminiCliReader {
     fn summary(event: &Value) -> String {
         let kind = text(event, "type").unwrap_or("event");
         let about = ["content", "tool_name", "status", "message"];
-        match about.iter().find_map(|key| text(event, key)) {
-            Some(about) => format!("{kind}: {}", beginning(about)),
+        let head = match about.iter().find_map(|key| text(event, key)) {
+            Some(about) => format!("{kind}: {}", one_line(about)),
             None => kind.to_owned(),
-        }
+        };
+        with_details(head, event, &["parameters", "output", "error"])
     }
 }
 

@@ -1,6 +1,8 @@
 //! The lines of `opencode run --format json`.
 
-use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
+use crate::providers::agent_cli::{
+    AgentMessages, EventReader, Reading, one_line, text, with_details,
+};
 use agentv_core::provider::Reported;
 use agentv_wire::{TokenUsage, ToolCall};
 use serde_json::Value;
@@ -60,11 +62,13 @@ impl EventReader for OpenCodeReader {
     fn summary(event: &Value) -> String {
         let kind = text(event, "type").unwrap_or("event");
         let part = event.get("part").unwrap_or(&Value::Null);
-        match ["text", "tool", "reason"].iter().find_map(|key| text(part, key)) {
-            Some(about) => format!("{kind}: {}", beginning(about)),
-            None if kind == "error" => format!("error: {}", beginning(&error(event))),
+        let head = match ["text", "tool", "reason"].iter().find_map(|key| text(part, key)) {
+            Some(about) => format!("{kind}: {}", one_line(about)),
+            None if kind == "error" => format!("error: {}", one_line(&error(event))),
             None => kind.to_owned(),
-        }
+        };
+        let state = part.get("state").unwrap_or(&Value::Null);
+        with_details(head, state, &["input", "output", "error"])
     }
 }
 

@@ -1,6 +1,8 @@
 //! The lines of `pi --mode json`.
 
-use crate::providers::agent_cli::{AgentMessages, EventReader, Reading, beginning, text};
+use crate::providers::agent_cli::{
+    AgentMessages, EventReader, Reading, one_line, text, with_details,
+};
 use agentv_core::provider::Reported;
 use agentv_wire::{Object, OutputMessage, TokenUsage, ToolCall};
 use serde_json::Value;
@@ -69,15 +71,19 @@ impl EventReader for PiReader {
     fn summary(event: &Value) -> String {
         let kind = text(event, "type").unwrap_or("event");
         let inner = event.get("assistantMessageEvent");
-        let role = event.get("message").and_then(|message| text(message, "role"));
-        match (inner.and_then(|inner| text(inner, "type")), role) {
+        let message = event.get("message").unwrap_or(&Value::Null);
+        match (inner.and_then(|inner| text(inner, "type")), text(message, "role")) {
             (Some(inner_kind), _) => match inner.and_then(|inner| text(inner, "delta")) {
-                Some(delta) => format!("{inner_kind}: {}", beginning(delta)),
+                Some(delta) => format!("{inner_kind}: {}", one_line(delta)),
                 None => inner_kind.to_owned(),
             },
+            // A message is told several times; it is complete at its end.
+            (None, Some(role)) if kind == "message_end" => {
+                with_details(format!("{kind}: {role}"), message, &["content"])
+            }
             (None, Some(role)) => format!("{kind}: {role}"),
             (None, None) => match text(event, "toolName") {
-                Some(tool) => format!("{kind}: {tool}"),
+                Some(tool) => with_details(format!("{kind}: {tool}"), event, &["args", "result"]),
                 None => kind.to_owned(),
             },
         }
