@@ -10,7 +10,7 @@ pub struct RetryPolicy {
     pub max_retries: u32,
     /// The wait before the first of them.
     pub initial_delay: Duration,
-    /// No wait is longer, whatever the server asks for; jitter comes on top.
+    /// No wait is longer, even if the server asks for more. Jitter is included.
     pub max_delay: Duration,
     /// By how much each wait is longer than the one before.
     pub backoff_factor: f64,
@@ -25,31 +25,38 @@ impl Default for RetryPolicy {
             initial_delay: Duration::from_secs(1),
             max_delay: Duration::from_mins(1),
             backoff_factor: 2.0,
-            status_codes: vec![500, 408, 429, 502, 503, 504],
+            status_codes: vec![500, 408, 429, 502, 503, 504, 529],
         }
     }
 }
 
 impl RetryPolicy {
+    /// Statuses that are never retried, even if they are listed: a refused key is refused again, and repeated tries can
+    /// lock an account.
+    pub const NEVER_RETRIED: [u16; 2] = [401, 403];
+
     /// How long to wait after the `failed`-th failure, from 1; `None` means give up. `jitter` is anything from 0 to 1.
     pub fn next_delay(&self, failed: u32, error: &ProviderError, jitter: f64) -> Option<Duration> {
         if failed > self.max_retries || !self.covers(error) {
             return None;
         }
-        // Never earlier than the server asked for, but not all at the same moment either. A server that asks for no wait
-        // at all says nothing that we could obey.
-        if let Some(asked) = error.retry_after().filter(|asked| !asked.is_zero()) {
-            return Some(asked.min(self.max_delay).mul_f64(1.0 + jitter / 4.0));
-        }
-        // Up to a quarter more or less, so that workers do not knock in step.
-        Some(self.backoff(failed).mul_f64(0.75 + jitter / 2.0))
+        // Not earlier than the server asked for, but not all workers at the same moment either. A `Retry-After` of 0 does
+        // not say when to retry.
+        let delay = match error.retry_after().filter(|asked| !asked.is_zero()) {
+            Some(asked) => asked.min(self.max_delay).mul_f64(1.0 + jitter / 4.0),
+            // Up to a quarter more or less, so that workers do not retry in lockstep.
+            None => self.backoff(failed).mul_f64(0.75 + jitter / 2.0),
+        };
+        Some(delay.min(self.max_delay))
     }
 
     /// Whether asking again may help. A refused key will be refused again, a cancelled call is not wanted any more, and a
     /// timeout has used up its time: whether there is another attempt is the run's business.
     fn covers(&self, error: &ProviderError) -> bool {
         match error.kind {
-            ProviderErrorKind::Http { status, .. } => self.status_codes.contains(&status),
+            ProviderErrorKind::Http { status, .. } => {
+                !Self::NEVER_RETRIED.contains(&status) && self.status_codes.contains(&status)
+            }
             ProviderErrorKind::Network => true,
             ProviderErrorKind::Timeout
             | ProviderErrorKind::Cancelled
@@ -98,14 +105,16 @@ mod tests {
     fn no_wait_is_longer_than_the_cap() {
         let policy = RetryPolicy { max_retries: u32::MAX, ..RetryPolicy::default() };
         for failed in [8, 2000, u32::MAX] {
-            let wait = policy.next_delay(failed, &http(503), 0.5);
-            assert_eq!(wait, Some(Duration::from_mins(1)));
+            for jitter in [0.5, 1.0] {
+                let wait = policy.next_delay(failed, &http(503), jitter);
+                assert_eq!(wait, Some(Duration::from_mins(1)));
+            }
         }
     }
 
     #[test]
     fn the_listed_statuses_are_worth_another_call() {
-        for status in [500, 408, 429, 502, 503, 504] {
+        for status in [500, 408, 429, 502, 503, 504, 529] {
             check(1, &http(status), 0.5, Some(1000));
         }
     }
@@ -115,6 +124,9 @@ mod tests {
         for status in [400, 401, 403, 404, 418, 501] {
             check(1, &http(status), 0.5, None);
         }
+        let listed = RetryPolicy { status_codes: vec![401, 403, 418], ..RetryPolicy::default() };
+        let waits = [401, 403, 418].map(|status| listed.next_delay(1, &http(status), 0.5));
+        assert_eq!(waits, [None, None, Some(Duration::from_secs(1))]);
     }
 
     #[test]
@@ -132,6 +144,7 @@ mod tests {
         check(1, &asks(7), 0.0, Some(7000));
         check(1, &asks(8), 1.0, Some(10_000));
         check(1, &asks(3600), 0.0, Some(60_000));
+        check(1, &asks(3600), 1.0, Some(60_000));
         check(1, &asks(0), 0.5, Some(1000));
     }
 }

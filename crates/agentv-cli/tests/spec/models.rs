@@ -141,7 +141,7 @@ fn an_openai_compatible_server_needs_no_key() {
 }
 
 #[test]
-fn s030_s086_both_spellings_of_the_retry_keys_hold() {
+fn s030_s086_all_spellings_of_the_retry_keys_hold() {
     let snake = json!({
         "max_retries": 2, "retry_initial_delay_ms": 1, "retry_max_delay_ms": 2,
         "retry_backoff_factor": 1.5, "retry_status_codes": [418],
@@ -150,11 +150,26 @@ fn s030_s086_both_spellings_of_the_retry_keys_hold() {
         "maxRetries": 2, "retryInitialDelayMs": 1, "retryMaxDelayMs": 2,
         "retryBackoffFactor": 1.5, "retryStatusCodes": [418],
     });
-    for keys in [snake, camel] {
+    // The names of the specification, which may also be in a mapping.
+    let short = json!({
+        "max_retries": 2, "initial_delay_ms": 1, "max_delay_ms": 2, "backoff_factor": 1.5,
+        "retryable_status_codes": [418],
+    });
+    let short_camel = json!({
+        "maxRetries": 2, "initialDelayMs": 1, "maxDelayMs": 2, "backoffFactor": 1.5,
+        "retryableStatusCodes": [418],
+    });
+    let nested = [json!({ "retry": short }), json!({ "retry": short_camel })];
+    // A key of the target itself wins.
+    let mixed = json!({ "max_retries": 2, "retry": {
+        "max_retries": 9, "retryInitialDelayMs": 1, "retry_status_codes": [418],
+    }});
+    for keys in [snake, camel, short, short_camel, mixed].into_iter().chain(nested) {
         let teapot = || FakeReply::error(418, "I am a teapot");
         let server = FakeLlm::after([teapot(), teapot()], "ok");
-        let record =
-            eval(&context(), "azure", &server.url(), &azure(&keys), &[]).success().record();
+        let cx = context();
+        let ran = eval(&cx, "azure", &server.url(), &azure(&keys), &[]);
+        let record = ran.success().stderr_lacks("has no key").record();
         assert_eq!(
             (&record["score"], &record["provider_metadata"]["tries"]),
             (&json!(1), &json!(3))
@@ -200,6 +215,26 @@ fn s032_s088_a_refusal_is_final() {
         assert_eq!(record["provider_metadata"], json!({ "http_status": status }));
         assert_eq!((&record["score"], &record["status"]), (&json!(0), &json!("fail")));
     }
+}
+
+#[test]
+fn s032_s088_a_refused_key_is_final_even_if_its_status_is_listed() {
+    for status in [401, 403] {
+        let server = FakeLlm::start(move |_| FakeReply::error(status, "no"));
+        let keys = quick(&json!({ "retryableStatusCodes": [status, 500] }));
+        let ran = eval(&context(), "azure", &server.url(), &keys, &[]);
+        ran.code(3)
+            .stderr_has("warning[retry::never]")
+            .stderr_has(&format!("status {status} is never retried"));
+        assert_eq!(server.asked().len(), 1, "{status}");
+    }
+}
+
+#[test]
+fn an_overloaded_server_is_asked_again() {
+    let server = FakeLlm::after([FakeReply::error(529, "overloaded")], "ok");
+    eval(&context(), "azure", &server.url(), &quick(&json!({})), &[]).success();
+    assert_eq!(server.asked().len(), 2);
 }
 
 #[test]

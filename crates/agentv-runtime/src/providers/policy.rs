@@ -1,6 +1,6 @@
 //! How calls of a target are repeated and paced: what a provider's settings say, for the layer around it.
 
-use crate::config::{Count, Fields, FromNode, Node, Numeric, Wrong};
+use crate::config::{Count, Fields, FromNode, Leftovers, Node, Numeric, Span, Wrong};
 use agentv_core::RetryPolicy;
 use schemars::JsonSchema;
 use std::num::NonZeroU32;
@@ -57,32 +57,70 @@ impl FromNode for PerMinute {
     }
 }
 
-/// When a call that failed is repeated. Statuses outside the list, and refused keys above all, fail at once.
+/// When a call that failed is repeated. Statuses outside the list fail at once; 401 and 403 always do.
 #[derive(Debug, Clone, Default, PartialEq, JsonSchema)]
 pub struct RetrySettings {
-    /// How often a failed call is repeated; 3 if absent.
+    /// How often a failed call is repeated; 3 if absent. This key and those about waits and statuses may also be in a
+    /// mapping `retry`.
     pub max_retries: Option<u32>,
-    /// Milliseconds before the first repetition, a quarter more or less; 1000 if absent.
+    /// Milliseconds before the first repetition, a quarter more or less; 1000 if absent. Also called `initial_delay_ms`.
     #[schemars(with = "Option<u64>")]
     pub retry_initial_delay_ms: Option<Duration>,
-    /// No wait is longer than this many milliseconds, whatever the server's `Retry-After` asks for; 60000 if absent.
+    /// No wait is longer than this many milliseconds, even if the server's `Retry-After` asks for more; 60000 if absent.
+    /// Also called `max_delay_ms`.
     #[schemars(with = "Option<u64>")]
     pub retry_max_delay_ms: Option<Duration>,
-    /// By how much each wait is longer than the one before; 2 if absent.
+    /// By how much each wait is longer than the one before; 2 if absent. Also called `backoff_factor`.
     pub retry_backoff_factor: Option<f64>,
-    /// The statuses that are worth another call; 500, 408, 429, 502, 503 and 504 if absent. Broken connections always are.
+    /// The statuses that are retried; 500, 408, 429, 502, 503, 504 and 529 if absent. Broken connections are always
+    /// retried, 401 and 403 never. Also called `retryable_status_codes`.
     pub retry_status_codes: Option<Vec<u16>>,
 }
 
+/// The names of each key: that of 2.x, then that of the specification.
+const INITIAL_DELAY: &[&str] = &["retry_initial_delay_ms", "initial_delay_ms"];
+const MAX_DELAY: &[&str] = &["retry_max_delay_ms", "max_delay_ms"];
+const BACKOFF_FACTOR: &[&str] = &["retry_backoff_factor", "backoff_factor"];
+const STATUS_CODES: &[&str] = &["retry_status_codes", "retryable_status_codes"];
+
 impl RetrySettings {
+    /// Every key that is read here, for those who must know which keys say nothing about the answers.
+    pub const KEYS: [&'static str; 10] = [
+        "retry",
+        "max_retries",
+        INITIAL_DELAY[0],
+        INITIAL_DELAY[1],
+        MAX_DELAY[0],
+        MAX_DELAY[1],
+        BACKOFF_FACTOR[0],
+        BACKOFF_FACTOR[1],
+        STATUS_CODES[0],
+        STATUS_CODES[1],
+    ];
+
+    /// The target's own keys win over those of its mapping `retry`.
     pub fn read(fields: &mut Fields<'_, '_>) -> Self {
+        let own = Self::read_keys(fields);
+        let Some(mut nested) = fields.sub(&["retry"]) else { return own };
+        let inner = Self::read_keys(&mut nested);
+        nested.finish(Leftovers::Warn);
+        Self {
+            max_retries: own.max_retries.or(inner.max_retries),
+            retry_initial_delay_ms: own.retry_initial_delay_ms.or(inner.retry_initial_delay_ms),
+            retry_max_delay_ms: own.retry_max_delay_ms.or(inner.retry_max_delay_ms),
+            retry_backoff_factor: own.retry_backoff_factor.or(inner.retry_backoff_factor),
+            retry_status_codes: own.retry_status_codes.or(inner.retry_status_codes),
+        }
+    }
+
+    fn read_keys(fields: &mut Fields<'_, '_>) -> Self {
         let milliseconds = |count: Count| Duration::from_millis(count.0);
         Self {
             max_retries: fields.take::<Times>("max_retries").map(|times| times.0),
-            retry_initial_delay_ms: fields.take("retry_initial_delay_ms").map(milliseconds),
-            retry_max_delay_ms: fields.take("retry_max_delay_ms").map(milliseconds),
-            retry_backoff_factor: fields.take::<Factor>("retry_backoff_factor").map(|one| one.0),
-            retry_status_codes: fields.take::<Statuses>("retry_status_codes").map(|list| list.0),
+            retry_initial_delay_ms: fields.take_of(INITIAL_DELAY).map(milliseconds),
+            retry_max_delay_ms: fields.take_of(MAX_DELAY).map(milliseconds),
+            retry_backoff_factor: fields.take_of::<Factor>(BACKOFF_FACTOR).map(|one| one.0),
+            retry_status_codes: status_codes(fields),
         }
     }
 
@@ -97,6 +135,22 @@ impl RetrySettings {
             status_codes: self.retry_status_codes.clone().unwrap_or(default.status_codes),
         }
     }
+}
+
+/// The listed statuses. What is listed and never retried is noted.
+fn status_codes(fields: &mut Fields<'_, '_>) -> Option<Vec<u16>> {
+    let Statuses { listed, span } = fields.take_of(STATUS_CODES)?;
+    for status in RetryPolicy::NEVER_RETRIED.iter().filter(|status| listed.contains(status)) {
+        let message = format!(
+            "status {status} is never retried, though `{}` of {} lists it",
+            STATUS_CODES[0],
+            fields.owner()
+        );
+        fields
+            .warning_at("retry::never", span, message)
+            .help(format!("remove {status}: a refused key is refused again"));
+    }
+    Some(listed)
 }
 
 struct Times(u32);
@@ -121,7 +175,10 @@ impl FromNode for Factor {
     }
 }
 
-struct Statuses(Vec<u16>);
+struct Statuses {
+    listed: Vec<u16>,
+    span: Span,
+}
 
 impl FromNode for Statuses {
     fn from_node(node: &Node<'_>) -> Result<Self, Wrong> {
@@ -131,6 +188,7 @@ impl FromNode for Statuses {
             u16::try_from(count.0).ok().filter(|status| (100..600).contains(status))
         };
         let items = node.as_list().ok_or(wrong)?;
-        items.iter().map(status).collect::<Option<_>>().map(Self).ok_or(wrong)
+        let listed = items.iter().map(status).collect::<Option<_>>().ok_or(wrong)?;
+        Ok(Self { listed, span: node.span })
     }
 }

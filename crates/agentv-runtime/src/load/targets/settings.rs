@@ -2,22 +2,17 @@
 
 use crate::config::{Env, Kind, Map, Node, variable_reference};
 use crate::hash::ContentHasher;
+use crate::providers::RetrySettings;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 /// Words in the name of a key whose value is a secret.
 pub(super) const TELLING: [&str; 4] = ["key", "token", "secret", "password"];
 
-/// Keys that say when and how often a call is made, and not what is asked.
-const PACE: [&str; 7] = [
-    "rpm",
-    "tpm",
-    "max_retries",
-    "retry_initial_delay_ms",
-    "retry_max_delay_ms",
-    "retry_backoff_factor",
-    "retry_status_codes",
-];
+/// Whether a key says when and how often a call is made, and not what is asked.
+fn is_about_pace(key: &str) -> bool {
+    ["rpm", "tpm"].contains(&key) || RetrySettings::KEYS.contains(&key)
+}
 
 /// Hashes the provider's keys. The order and the spelling of keys do not count, variables count as what they stand for, and
 /// secrets do not count at all: another key gives no other answer.
@@ -25,7 +20,7 @@ pub(in crate::load) fn digest(rest: &Node<'_>, secrets: &BTreeSet<String>, env: 
     let mut entries: Vec<(String, Node<'_>)> = Vec::new();
     for entry in rest.as_map().into_iter().flatten() {
         let key = snake_case(&entry.key);
-        if !PACE.contains(&key.as_str()) {
+        if !is_about_pace(&key) {
             entries.push((key, resolved(&entry.key, &entry.value, secrets, env)));
         }
     }
@@ -102,7 +97,7 @@ mod tests {
             &[("KEY", "1"), ("X", "1")],
         );
         let other = of(
-            "env: {A_TOKEN: \"${{ X }}\"}\nrpm: 3\nauth: ${{ KEY }}\nbase_url: a",
+            "env: {A_TOKEN: \"${{ X }}\"}\nrpm: 3\nauth: ${{ KEY }}\nbase_url: a\nretry: {max_retries: 1}\nmaxDelayMs: 9",
             &[("KEY", "2"), ("X", "2")],
         );
         assert_eq!(one, other);
