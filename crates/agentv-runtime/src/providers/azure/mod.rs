@@ -31,7 +31,7 @@ pub struct Azure {
 /// `provider: azure`: a deployment on Azure OpenAI.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct AzureSettings {
-    /// The address of the resource, or its name alone. May be `${{ VARIABLE }}`. Also called `resource`, `resource_name` or
+    /// The address of the resource, its host name, or its name alone. May be `${{ VARIABLE }}`. Also called `resource`, `resource_name` or
     /// `base_url`.
     #[schemars(with = "String")]
     endpoint: Url,
@@ -107,13 +107,19 @@ impl FromSettings for Azure {
     }
 }
 
-/// The address that deployments are under, of a resource by its address or by its name.
+/// The address that deployments are under, of a resource by its address, its host name or its name.
 fn base(fields: &mut Fields<'_, '_>, text: &str) -> Option<Url> {
-    let is_name = |text: &str| {
-        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    let has_only = |others: &str| {
+        !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c))
     };
-    let text =
-        if is_name(text) { format!("https://{text}.openai.azure.com") } else { text.to_owned() };
+    let text = if has_only("-") {
+        format!("https://{text}.openai.azure.com")
+    } else if has_only("-./") {
+        // A host name, perhaps with a path. Azure has no plain HTTP.
+        format!("https://{text}")
+    } else {
+        text.to_owned()
+    };
     let url = address::parse(fields, ENDPOINT[0], &text)?;
     let complete = address::last_segment(&url) == "openai";
     Some(if complete { url } else { address::join(&url, &["openai"]) })

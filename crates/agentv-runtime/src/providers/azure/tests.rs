@@ -82,11 +82,16 @@ fn a_resource_is_an_address_or_a_name() {
         &json!({ "endpoint": "my-resource" }),
         &format!("https://my-resource.openai.azure.com{path}"),
     );
+    for host in ["my-res.openai.azure.com", "my-res.openai.azure.com/openai/"] {
+        let expected = format!("https://my-res.openai.azure.com{path}");
+        check_url(&json!({ "endpoint": host }), &expected);
+    }
 }
 
 #[test]
 fn every_name_of_a_key_is_known() {
     for (key, value) in [
+        ("resourceName", "b.example"),
         ("resource", "https://b.example"),
         ("resourceName", "https://b.example"),
         ("resource_name", "https://b.example"),
