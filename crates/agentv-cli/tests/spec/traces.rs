@@ -460,7 +460,7 @@ fn s129_wrong_numbers_are_told_and_left_out() {
 }
 
 #[test]
-fn a_trace_file_that_cannot_be_read_costs_nothing() {
+fn a_trace_file_that_cannot_be_read_is_a_warning() {
     for (file, contents) in [
         ("gone.json", None),
         ("bad.json", Some("[{\"type\":\"bogus\"}]")),
@@ -475,7 +475,30 @@ fn a_trace_file_that_cannot_be_read_costs_nothing() {
             json!({ "trace_ref": file, "output_messages": calling(&json!([{ "tool": "A" }])) });
         let seen = Seen::of(cx.grade(answer, json!([judge.evaluator()])), &judge);
         assert_eq!(seen.counts()["tool_calls_by_name"], json!({ "A": 1 }), "{file}");
+        seen.ran.stderr_has(&format!("one: the trace file `{file}` is ignored: "));
     }
+}
+
+#[test]
+fn an_answer_may_have_its_keys_in_camel_case() {
+    let call = json!({ "tool": "readFile", "input": { "filePath": "a" }, "durationMs": 5 });
+    let seen = see(&json!({
+        "outputMessages": [{ "role": "assistant", "content": "done", "toolCalls": [call] }],
+        "tokenUsage": { "input": 10, "output": 2 }, "costUsd": 0.5, "durationMs": 300,
+    }));
+    assert_eq!(seen.record["candidate_answer"], "done");
+    let call = json!({ "tool": "readFile", "input": { "filePath": "a" }, "duration_ms": 5 });
+    assert_eq!(
+        seen.payload["output_messages"],
+        json!([{ "role": "assistant", "content": "done", "tool_calls": [call] }])
+    );
+    let metrics = seen.metrics();
+    assert_eq!(metrics["token_usage"], json!({ "input": 10, "output": 2 }));
+    assert_eq!((&metrics["cost_usd"], &metrics["duration_ms"]), (&json!(0.5), &json!(300)));
+
+    // JSON that is not meant for AgentV is the answer itself.
+    let answer = json!({ "answer": 42, "toolCall": "none" });
+    assert_eq!(see(&answer).record["candidate_answer"], answer.to_string());
 }
 
 #[test]

@@ -10,7 +10,7 @@
 //!
 //! Placeholders are `{PROMPT}`, `{GUIDELINES}`, `{EVAL_ID}`, `{ATTEMPT}`, `{TRIAL}`, `{FILES}` and `{OUTPUT_FILE}`. Their
 //! values are quoted for the shell, so they need no quotes of their own. The output is plain text, or a JSON object with `text` or
-//! `output_messages` and, if known, `trace`, `token_usage`, `cost_usd` and `duration_ms`.
+//! `output_messages` and, if known, `trace`, `token_usage`, `cost_usd` and `duration_ms`, in either casing.
 
 mod batch;
 mod command;
@@ -145,11 +145,8 @@ impl Cli {
 
     /// Passes on what was odd about an output that was used all the same.
     fn tell(&self, eval_id: &str, problems: output::Problems, cx: &CallContext) {
-        for problem in problems.odd {
+        for problem in problems {
             cx.log.warn(format!("[cli-provider:{}] {eval_id}: {problem}", self.target));
-        }
-        for problem in problems.minor {
-            cx.log.verbose(|| format!("[cli-provider:{}] {eval_id}: {problem}", self.target));
         }
     }
 }

@@ -2,20 +2,16 @@
 //!
 //! A bad part costs only itself. An answer that was paid for is never lost over a wrong number beside it.
 
+use crate::config::same_key;
 use agentv_core::Response;
 use agentv_core::metrics::{amount, reported};
 use agentv_wire::{Object, OutputMessage, ToolCall, TraceEvent};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::path::Path;
 
-/// What was odd about an output.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Problems {
-    /// Something was left out, and the user should know.
-    pub(super) odd: Vec<String>,
-    /// For those who look for details.
-    pub(super) minor: Vec<String>,
-}
+/// What was left out of an output, and why. The user is warned of each.
+pub(super) type Problems = Vec<String>;
 
 /// The answer of an object that has neither text nor messages.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +25,7 @@ pub(super) enum Otherwise<'a> {
 pub(super) fn parse(text: &str, cwd: &Path) -> (Response, Problems) {
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Value::Object(object)) => from_object(&object, Otherwise::Text(text), cwd),
-        _ => (Response::text(text), Problems::default()),
+        _ => (Response::text(text), Problems::new()),
     }
 }
 
@@ -39,9 +35,9 @@ pub(super) fn from_object(
     otherwise: Otherwise<'_>,
     cwd: &Path,
 ) -> (Response, Problems) {
-    let (reported, odd) = reported(object);
-    let mut problems = Problems { odd, ..Problems::default() };
-    let messages = list(object, "output_messages", &mut problems.odd, message);
+    let object = &*in_snake_case(object, &KEYS);
+    let (reported, mut problems) = reported(object);
+    let messages = list(object, "output_messages", &mut problems, message);
     let messages = messages.filter(|messages| !messages.is_empty());
     let text = object.get("text").and_then(text);
     let response = Response {
@@ -56,6 +52,25 @@ pub(super) fn from_object(
         ..Response::default()
     };
     (response, problems)
+}
+
+/// The keys of an answer that `camelCase` spells differently.
+const KEYS: [&str; 5] = ["output_messages", "token_usage", "cost_usd", "duration_ms", "trace_ref"];
+
+/// The object with these keys in `snake_case`. If it has both spellings of a key, `snake_case` wins. Other keys are the
+/// command's own and stay as they are.
+fn in_snake_case<'o>(object: &'o Object, keys: &[&str]) -> Cow<'o, Object> {
+    let mut object = Cow::Borrowed(object);
+    for key in keys {
+        if object.contains_key(*key) {
+            continue;
+        }
+        let other = object.iter().find(|(written, _)| same_key(written, key));
+        if let Some(value) = other.map(|(_, value)| value.clone()) {
+            object.to_mut().insert((*key).to_owned(), value);
+        }
+    }
+    object
 }
 
 fn text(value: &Value) -> Option<String> {
@@ -90,6 +105,7 @@ fn message(value: &Value, place: &str, odd: &mut Vec<String>) -> Option<OutputMe
         odd.push(format!("{place} is left out: a message is an object with a text `role`"));
         return None;
     };
+    let object = &*in_snake_case(object, &["tool_calls", "duration_ms"]);
     let mut part = Part { object, place, odd };
     let (name, timestamp) = (part.text("name"), part.text("timestamp"));
     let (duration_ms, metadata) = (part.amount("duration_ms"), part.object("metadata"));
@@ -111,6 +127,7 @@ fn tool_call(value: &Value, place: &str, odd: &mut Vec<String>) -> Option<ToolCa
         odd.push(format!("{place} is left out: a tool call is an object with a text `tool`"));
         return None;
     };
+    let object = &*in_snake_case(object, &["duration_ms"]);
     let mut part = Part { object, place, odd };
     Some(ToolCall {
         tool,
@@ -164,7 +181,7 @@ impl Part<'_> {
 
 /// The trace in the output, else the one in the file that the output names.
 fn trace(object: &Object, cwd: &Path, problems: &mut Problems) -> Option<Vec<TraceEvent>> {
-    let given = list(object, "trace", &mut problems.odd, |value, place, odd| {
+    let given = list(object, "trace", problems, |value, place, odd| {
         let event = serde_json::from_value(value.clone());
         event.map_err(|error| odd.push(format!("{place} is left out: {error}"))).ok()
     });
@@ -173,11 +190,11 @@ fn trace(object: &Object, cwd: &Path, problems: &mut Problems) -> Option<Vec<Tra
     if let Some(given) = given.filter(|given| was_empty || !given.is_empty()) {
         return Some(given);
     }
-    let reference = ["trace_ref", "traceRef"].iter().find_map(|key| object.get(*key)?.as_str())?;
+    let reference = object.get("trace_ref")?.as_str()?;
     match read_trace(&cwd.join(reference)) {
         Ok(events) => Some(events),
         Err(problem) => {
-            problems.minor.push(format!("the trace file `{reference}` is ignored: {problem}"));
+            problems.push(format!("the trace file `{reference}` is ignored: {problem}"));
             None
         }
     }
@@ -208,13 +225,13 @@ mod tests {
             got.as_object_mut().unwrap().shift_remove("reported");
         }
         assert_eq!(got, *expected);
-        assert_eq!(problems.odd.len(), odd, "{problems:?}");
+        assert_eq!(problems.len(), odd, "{problems:?}");
     }
 
     #[test]
     fn whatever_is_no_object_is_text() {
         for text in ["", " plain\n", "[1, 2]", "7", "\"quoted\"", "{cut", "{} {}", "null"] {
-            assert_eq!(parsed(text), (Response::text(text), Problems::default()));
+            assert_eq!(parsed(text), (Response::text(text), Problems::new()));
         }
     }
 
@@ -251,6 +268,23 @@ mod tests {
                 {"role": "user", "name": "n", "content": [1], "timestamp": "t", "metadata": {"k": 1}}]}),
             0,
         );
+    }
+
+    #[test]
+    fn keys_may_be_in_camel_case() {
+        let call = json!({"tool": "Read", "input": {"filePath": 1}, "durationMs": 12});
+        let message =
+            json!({"role": "assistant", "content": "x", "toolCalls": [call], "durationMs": 3});
+        check(
+            &json!({"outputMessages": [message], "tokenUsage": {"input": 1, "output": 2}, "costUsd": 0.5,
+                "durationMs": 300}),
+            &json!({"messages": [{"role": "assistant", "content": "x", "duration_ms": 3.0, "tool_calls":
+                    [{"tool": "Read", "input": {"filePath": 1}, "duration_ms": 12.0}]}],
+                "reported": {"token_usage": {"input": 1.0, "output": 2.0}, "cost_usd": 0.5, "duration_ms": 300.0}}),
+            0,
+        );
+        let both = json!({"text": "t", "cost_usd": 1, "costUsd": 2});
+        check(&both, &json!({"text": "t", "reported": {"cost_usd": 1.0}}), 0);
     }
 
     #[test]
@@ -302,8 +336,7 @@ mod tests {
         }
         for file in ["bad.json", "none.json", "."] {
             let (response, problems) = read(json!({"text": "t", "trace_ref": file}));
-            assert_eq!((response.trace, problems.odd.len()), (None, 0));
-            assert_eq!(problems.minor.len(), 1);
+            assert_eq!((response.trace, problems.len()), (None, 1));
         }
         let (response, _) = read(json!({"text": "t", "trace_ref": "good.json", "trace": []}));
         assert_eq!(response.trace, Some(vec![]));

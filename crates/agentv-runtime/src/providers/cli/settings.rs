@@ -11,7 +11,7 @@ use std::time::Duration;
 /// prints.
 ///
 /// An answer is plain text, or a JSON object with `text` or `output_messages` and, if known, `token_usage`, `cost_usd` and
-/// `duration_ms`. Still read, but deprecated: `trace`, a list of events, and `trace_ref`, the path of a file with one; the
+/// `duration_ms`. Keys may be in `camelCase`, too; an object without any of them is text. Still read, but deprecated: `trace`, a list of events, and `trace_ref`, the path of a file with one; the
 /// `tool_calls` of `output_messages` say more.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CliSettings {
