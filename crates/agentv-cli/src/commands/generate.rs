@@ -96,6 +96,7 @@ fn target(
         working_dir: environment.working_dir.clone(),
         env,
         processes: Arc::clone(&loader.processes),
+        health: Arc::default(),
     };
     let provider = TargetBook::new(file?, deps).provider(&name);
     provider.map_err(|error| terminal::complain(&error.to_string(), None)).ok()

@@ -135,6 +135,7 @@ fn targets(
         working_dir: environment.working_dir.clone(),
         env: environment.env.clone(),
         processes: Arc::clone(processes),
+        health: Arc::default(),
     };
     let name = args.serve_proxy.as_deref().unwrap_or(MOCK);
     if name == MOCK {

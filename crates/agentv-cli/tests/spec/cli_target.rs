@@ -187,6 +187,25 @@ fn s026_s082_a_health_check_runs_once_before_the_first_request() {
 }
 
 #[test]
+fn s026_s082_a_health_check_runs_once_for_all_eval_files() {
+    let cx = context();
+    let log = cx.path("checks");
+    let check = format!("type: command, command: 'echo check >> {}'", log.display());
+    let target = |name: &str| {
+        cli_target(name, "echo ok") + &format!("    healthcheck: {{{check}}}\n    workers: 3\n")
+    };
+    cx.write("targets.yaml", &targets(&[target("one"), target("two")]));
+    let files = ["a/one.yaml", "b/two.yaml", "b/three.yaml"];
+    for file in files {
+        cx.write(file, &cases(&["x", "y"]));
+    }
+    let args = ["eval", "--out", "out.jsonl", "--target", "one", "--target", "two"];
+    let ran = cx.agentv(args.into_iter().chain(files)).run();
+    assert_eq!(ran.success().records().len(), 12);
+    assert_eq!(cx.read("checks"), "check\ncheck\n", "one check for each target");
+}
+
+#[test]
 fn s026_s082_a_health_check_that_fails_keeps_the_command_from_being_run() {
     for (check, reason) in [
         ("type: command, command_template: 'echo off >&2; exit 5'", "off (exit code 5)"),

@@ -33,6 +33,7 @@ use schemars::JsonSchema;
 use schemars::{Schema, SchemaGenerator};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tokio::sync::OnceCell;
 
 /// The registry. Order is the order of the reference documentation.
 pub const PROVIDERS: &[ProviderKind] = &[
@@ -110,7 +111,11 @@ pub struct Deps {
     /// The environment that children get.
     pub env: Env,
     pub processes: Arc<Processes>,
+    pub health: Health,
 }
+
+/// What a target's health check found, once it has run. All eval files of a run share it.
+pub type Health = Arc<OnceCell<Result<(), String>>>;
 
 /// One entry of the registry.
 #[derive(Debug)]

@@ -153,6 +153,7 @@ pub(super) fn targets(
         working_dir: loader.working_dir.clone(),
         env: suite.env.clone(),
         processes: Arc::clone(&loader.processes),
+        health: Arc::default(),
     };
     Some(TargetBook::sharing(file?, deps, limits, services))
 }

@@ -125,7 +125,8 @@ impl TargetBook {
                 reason: reasons.join("; "),
             });
         };
-        let made = maker(&Deps { target: name.clone(), ..self.deps.clone() });
+        let health = self.limits.health(&self.file.path, spec);
+        let made = maker(&Deps { target: name.clone(), health, ..self.deps.clone() });
         let limits = |policy: &CallPolicy| self.limits.of(&self.file.path, name, policy);
         let bill = (made.billing, made.policy.max_output_tokens);
         let target = Target::around(name, made, limits);

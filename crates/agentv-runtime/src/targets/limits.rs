@@ -4,7 +4,8 @@ use super::Spending;
 use super::gate::{Gate, Pass};
 use super::rate::Bucket;
 use super::shared::{LocalLimits, SharedLimits, TargetRate};
-use crate::providers::{CallPolicy, RateLimits};
+use crate::load::TargetSpec;
+use crate::providers::{CallPolicy, Health, RateLimits};
 use agentv_core::{ProviderError, Request, Response, TargetName};
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -24,7 +25,12 @@ pub struct LimitBook {
     limits: Mutex<HashMap<(PathBuf, TargetName), Arc<Limits>>>,
     /// The calls of graders that each judge takes at once; locked as briefly.
     judges: Mutex<HashMap<(PathBuf, TargetName), Arc<Semaphore>>>,
+    /// What health checks found; locked as briefly.
+    health: Mutex<HashMap<HealthKey, Health>>,
 }
+
+/// The targets file, the target's name and its settings: with other variables, a target may be another server.
+type HealthKey = (PathBuf, TargetName, [u8; 32]);
 
 impl Default for LimitBook {
     fn default() -> Self {
@@ -32,13 +38,14 @@ impl Default for LimitBook {
             shared: Arc::new(LocalLimits::default()),
             limits: Mutex::default(),
             judges: Mutex::default(),
+            health: Mutex::default(),
         }
     }
 }
 
 impl LimitBook {
     pub fn new(shared: Arc<dyn SharedLimits>) -> Arc<Self> {
-        Arc::new(Self { shared, limits: Mutex::default(), judges: Mutex::default() })
+        Arc::new(Self { shared, ..Self::default() })
     }
 
     /// Of a run whose work is all done in this process.
@@ -56,6 +63,13 @@ impl LimitBook {
         let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (file.to_owned(), name.clone());
         Arc::clone(judges.entry(key).or_insert_with(|| Arc::new(Semaphore::new(workers.get()))))
+    }
+
+    /// Where the outcome of a target's health check is kept for the whole run.
+    pub(super) fn health(&self, file: &Path, target: &TargetSpec) -> Health {
+        let mut health = self.health.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (file.to_owned(), target.name.clone(), target.settings);
+        Arc::clone(health.entry(key).or_default())
     }
 
     pub(super) fn shared(&self) -> &Arc<dyn SharedLimits> {

@@ -94,6 +94,7 @@ impl Doctor<'_> {
             working_dir: self.environment.working_dir.clone(),
             env: targets.env.clone(),
             processes: Arc::clone(&self.processes),
+            health: Arc::default(),
         }
     }
 

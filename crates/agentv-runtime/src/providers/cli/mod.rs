@@ -24,7 +24,7 @@ mod tests;
 pub use command::FilesFormat;
 pub use settings::{CliSettings, Healthcheck};
 
-use super::{Deps, FromSettings, Need};
+use super::{Deps, FromSettings, Health, Need};
 use crate::config::{Env, Fields, Leftovers};
 use crate::process::{Processes, first_program};
 use agentv_core::provider::{PromptMode, RecordedAs};
@@ -36,7 +36,6 @@ use async_trait::async_trait;
 use command::{CommandCall, Values};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use tokio::sync::OnceCell;
 
 /// Runs a command per question, or one for many.
 #[derive(Debug)]
@@ -46,8 +45,8 @@ pub struct Cli {
     eval_dir: PathBuf,
     env: Env,
     processes: Arc<Processes>,
-    /// What the health check found. It runs once; whoever comes meanwhile waits for it.
-    health: OnceCell<Result<(), String>>,
+    /// What the health check found. It runs once per run; calls that come meanwhile wait for it.
+    health: Health,
 }
 
 impl FromSettings for Cli {
@@ -79,7 +78,7 @@ impl FromSettings for Cli {
             eval_dir: deps.eval_dir.clone(),
             env: deps.env.clone(),
             processes: Arc::clone(&deps.processes),
-            health: OnceCell::new(),
+            health: Arc::clone(&deps.health),
         }
     }
 }

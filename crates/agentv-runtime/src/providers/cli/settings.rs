@@ -28,7 +28,8 @@ pub struct CliSettings {
     /// After this many seconds the command and all that it started are ended. Without it there is no limit.
     #[schemars(with = "Option<f64>")]
     pub timeout_seconds: Option<Duration>,
-    /// A probe that runs once, before the first request. If it fails, nothing is asked.
+    /// A probe that runs once per run, before the first request, also if the run has several eval files. If it fails, no
+    /// case is asked.
     pub healthcheck: Option<Healthcheck>,
     /// Accepted for old files, also as `cli_verbose`. The flag `--verbose` decides.
     #[serde(default)]

@@ -75,6 +75,7 @@ impl Bench {
             working_dir: dir.path().to_owned(),
             env: env(),
             processes: Processes::new(format!("cli-{}-{:p}", std::process::id(), &raw const dir)),
+            health: Arc::default(),
         };
         let cli = Cli::from_settings(settings(value).expect("good settings"), &deps);
         let log = Arc::new(Said::default());
