@@ -316,7 +316,7 @@ fn odd_requests_get_clear_answers_and_cost_nothing() {
         ]),
     );
     let statuses: Vec<&Value> = replies.iter().map(|reply| &reply["status"]).collect();
-    assert_eq!(statuses, [500, 400, 400, 404, 404, 404, 204]);
+    assert_eq!(statuses, [400, 400, 400, 404, 404, 404, 204]);
     assert_eq!(result["evaluator_provider_request"]["target_proxy"]["call_count"], 0);
     assert_eq!(result["score"], 1);
 }

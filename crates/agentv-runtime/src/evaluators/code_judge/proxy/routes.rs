@@ -93,7 +93,7 @@ async fn read(request: Request<Incoming>) -> Result<Value, Refusal> {
     })?;
     let value = serde_json::from_slice(&body.to_bytes());
     value.map_err(|error| {
-        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, format!("the body is not JSON: {error}"))
+        Refusal::new(StatusCode::BAD_REQUEST, format!("the body is not JSON: {error}"))
     })
 }
 
