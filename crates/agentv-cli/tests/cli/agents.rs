@@ -150,6 +150,81 @@ fn a_variable_reaches_the_agent_and_nothing_else() {
     }
 }
 
+/// One case on a stand-in for `codex` with these keys, in an environment with `MODE` and `MY_AUTH`.
+#[track_caller]
+fn codex_with(more: &Value, others: &[&str]) -> (TestContext, FakeAgent, Ran) {
+    let cx = context();
+    cx.write("suite.yaml", &cases(&["one"]));
+    let then = r#"echo '{"type":"item.completed","item":{"type":"agent_message","text":"ok"}}'
+echo '{"type":"turn.completed"}'"#;
+    let codex = cx.fake_agent("codex", then);
+    let others = others.iter().map(|entry| format!("  - {entry}\n"));
+    let entries: Vec<String> =
+        [codex.target("default", "codex", more)].into_iter().chain(others).collect();
+    cx.write("targets.yaml", &targets(&entries));
+    let eval = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]);
+    let ran = eval.env("MODE", "read-only").env("MY_AUTH", "sk-secret").env("GH_TOKEN", "t").run();
+    (cx, codex, ran)
+}
+
+#[test]
+fn variables_in_lists_and_texts_of_a_target_are_replaced() {
+    let more = json!({"args": ["--sandbox", "${{ MODE }}", "x-${{ MODE }}"], "system_prompt": "${{ MODE }}"});
+    let (_cx, codex, ran) = codex_with(&more, &[]);
+    ran.success();
+    let call = codex.call();
+    assert_eq!(call.value_of("--sandbox"), "read-only");
+    assert!(call.args.contains(&"x-${{ MODE }}".to_owned()), "only a whole value is a reference");
+    assert!(call.stdin.starts_with("read-only\n"), "{}", call.stdin);
+
+    let (_cx, _, ran) = codex_with(&json!({"args": ["${{ NOT_SET }}"]}), &[]);
+    ran.code(2)
+        .stderr_has("environment variable `NOT_SET`, required for `args` of target `default`");
+    // That concerns only a target that is used.
+    let unused =
+        "{name: other, provider: codex, args: ['${{ NOT_SET }}'], judge_target: '${{ NOT_SET }}'}";
+    codex_with(&json!({}), &[unused]).2.success();
+}
+
+#[test]
+fn a_secret_on_a_command_line_is_refused() {
+    let key = "{name: model, provider: openai, model: m, api_key: '${{ MY_AUTH }}'}";
+    let cases: [(Value, &[&str], &str); 4] = [
+        (
+            json!({"args": ["--key", "${{ GH_TOKEN }}"]}),
+            &[],
+            "`args` of target `default` puts the secret `GH_TOKEN`",
+        ),
+        (
+            json!({"model": "${{ MY_AUTH }}"}),
+            &[key],
+            "`model` of target `default` puts the secret `MY_AUTH`",
+        ),
+        (
+            json!({}),
+            &["{name: other, provider: cli, command: '${{ GH_TOKEN }}'}"],
+            "`command` of target `other` puts the secret `GH_TOKEN`",
+        ),
+        (
+            json!({}),
+            &[
+                "{name: other, provider: cli, command: x, healthcheck: {type: command, command: '${{ GH_TOKEN }}'}}",
+            ],
+            "`command` of `healthcheck` of target `other` puts the secret `GH_TOKEN`",
+        ),
+    ];
+    for (more, others, message) in cases {
+        let (_cx, codex, ran) = codex_with(&more, others);
+        ran.code(2)
+            .stderr_has("error[config::secret]")
+            .stderr_has(message)
+            .stderr_lacks("sk-secret");
+        assert!(codex.calls().is_empty());
+    }
+    // `env` is for secrets.
+    codex_with(&json!({"env": {"AUTH": "${{ GH_TOKEN }}"}}), &[]).2.success();
+}
+
 #[test]
 fn an_agent_can_be_the_judge() {
     let cx = context();

@@ -1,5 +1,7 @@
 //! The environment as a value: the process's variables over those of `.env` files.
 
+use super::{Kind, Node, Span};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -76,6 +78,47 @@ pub fn variable_reference(text: &str) -> Option<&str> {
     let is_name =
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_name.then_some(name)
+}
+
+/// The variables that a value refers to, in lists and mappings too, each with the place of its reference.
+pub(super) fn references<'n>(node: &'n Node<'_>) -> Vec<(&'n str, Span)> {
+    match &node.kind {
+        Kind::Text(text) => {
+            variable_reference(text).map(|name| (name, node.span)).into_iter().collect()
+        }
+        Kind::List(list) => list.iter().flat_map(references).collect(),
+        Kind::Map(map) => map.iter().flat_map(|entry| references(&entry.value)).collect(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) => Vec::new(),
+    }
+}
+
+/// A copy of a value with each reference replaced. Fails with the first variable that cannot be used.
+pub(super) fn replace_references<'t>(
+    node: &Node<'t>,
+    env: &Env,
+) -> Result<Node<'t>, (String, EnvError)> {
+    let kind = match &node.kind {
+        Kind::Text(text) => match variable_reference(text) {
+            None => node.kind.clone(),
+            Some(name) => {
+                let value = env.require(name).map_err(|error| (name.to_owned(), error))?;
+                Kind::Text(Cow::Owned(value.to_owned()))
+            }
+        },
+        Kind::List(list) => {
+            let items = list.iter().map(|item| replace_references(item, env));
+            Kind::List(items.collect::<Result<_, _>>()?)
+        }
+        Kind::Map(map) => {
+            let mut map = map.clone();
+            for entry in &mut map {
+                entry.value = replace_references(&entry.value, env)?;
+            }
+            Kind::Map(map)
+        }
+        other => other.clone(),
+    };
+    Ok(Node::new(kind, node.span))
 }
 
 #[cfg(test)]

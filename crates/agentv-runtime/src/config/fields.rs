@@ -1,8 +1,8 @@
 //! A bag of keys: both spellings, aliases, types, left-overs, did-you-mean. Read key by key, so that one wrong value does
 //! not hide the next.
 
-use super::env::variable_reference;
-use super::{Cost, Entry, Env, Kind, Node, Note, Notes, Span};
+use super::env::{references, replace_references, variable_reference};
+use super::{Cost, Entry, Env, EnvError, Kind, Node, Note, Notes, Span};
 use serde_json::Value;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -24,6 +24,8 @@ pub struct Fields<'a, 't> {
     known: SmallVec<[&'static str; 24]>,
     notes: &'a mut Notes,
     env: &'a Env,
+    /// Whether `${{ NAME }}` is replaced in every text.
+    expands: bool,
     errors_before: usize,
 }
 
@@ -91,8 +93,17 @@ impl<'a, 't> Fields<'a, 't> {
             known: SmallVec::new(),
             notes,
             env,
+            expands: false,
             errors_before,
         })
+    }
+
+    /// Replaces `${{ NAME }}` by the variable's value in every text that is read from here on, in lists and in mappings
+    /// too. A variable that is not set, or blank, is an error, unless the reader says otherwise.
+    #[must_use]
+    pub fn expanding(mut self) -> Self {
+        self.expands = true;
+        self
     }
 
     pub fn owner(&self) -> &Owner<'t> {
@@ -191,6 +202,46 @@ impl<'a, 't> Fields<'a, 't> {
     }
 
     fn read<T: FromNode>(&mut self, key: &str, node: &Node<'t>) -> Option<T> {
+        let node = self.expanded(key, node)?;
+        self.read_as_written(key, &node)
+    }
+
+    /// A value with its variables, if this mapping has any replaced. `None`, with a note, if one cannot be used.
+    pub fn expanded<'n>(&mut self, key: &str, node: &'n Node<'t>) -> Option<Cow<'n, Node<'t>>> {
+        if !self.expands || references(node).is_empty() {
+            return Some(Cow::Borrowed(node));
+        }
+        match replace_references(node, self.env) {
+            Ok(expanded) => Some(Cow::Owned(expanded)),
+            Err((name, error)) => {
+                self.unusable_variable(key, node.span, &name, error);
+                None
+            }
+        }
+    }
+
+    fn unusable_variable(&mut self, key: &str, span: Span, name: &str, error: EnvError) {
+        let message = format!(
+            "environment variable `{name}`, required for `{key}` of {}, {error}",
+            self.owner
+        );
+        self.error_at("config::env", span, message)
+            .help(format!("set `{name}` in the environment or in a `.env` file"));
+    }
+
+    /// Remembers the variables in these keys, whose values end up on a command line. Every user of the machine can read
+    /// that, so no secret may be among them.
+    pub fn on_command_line(&mut self, keys: &[&str]) {
+        let map = self.map;
+        for entry in map.iter().filter(|entry| keys.iter().any(|key| same_key(&entry.key, key))) {
+            for (name, span) in references(&entry.value) {
+                let place = format!("`{}` of {}", entry.key, self.owner);
+                self.notes.remember_on_command_line(name, span, place);
+            }
+        }
+    }
+
+    fn read_as_written<T: FromNode>(&mut self, key: &str, node: &Node<'_>) -> Option<T> {
         match T::from_node(node) {
             Ok(value) => Some(value),
             Err(Wrong { expected }) => {
@@ -204,7 +255,8 @@ impl<'a, 't> Fields<'a, 't> {
 
     /// Text that may be `${{ NAME }}` as a whole. A variable that is not set, or blank, counts as absent; so does blank text.
     pub fn env_text(&mut self, keys: &[&'static str]) -> Option<String> {
-        let text: String = self.take_of(keys)?;
+        let node = self.node_of(keys)?;
+        let text: String = self.read_as_written(keys[0], node)?;
         let text = match variable_reference(&text) {
             Some(name) => self.env.get(name).unwrap_or_default().trim().to_owned(),
             None => text.trim().to_owned(),
@@ -215,25 +267,18 @@ impl<'a, 't> Fields<'a, 't> {
     /// Text that may be `${{ NAME }}` and must be there and not be blank.
     pub fn need_env_text(&mut self, keys: &[&'static str]) -> Option<String> {
         let node = self.needed(keys)?;
-        let text: String = self.read(keys[0], node)?;
-        let owner = &self.owner;
-        let (code, problem, help) = match variable_reference(&text) {
+        let text: String = self.read_as_written(keys[0], node)?;
+        match variable_reference(&text) {
             None if !text.trim().is_empty() => return Some(text),
-            None => ("config::empty", format!("`{}` of {owner} must not be empty", keys[0]), None),
+            None => {
+                let message = format!("`{}` of {} must not be empty", keys[0], self.owner);
+                self.error_at("config::empty", node.span, message);
+            }
             Some(name) => match self.env.require(name) {
                 Ok(value) => return Some(value.to_owned()),
-                Err(error) => (
-                    "config::env",
-                    format!(
-                        "environment variable `{name}`, required for `{}` of {owner}, {error}",
-                        keys[0]
-                    ),
-                    Some(format!("set `{name}` in the environment or in a `.env` file")),
-                ),
+                Err(error) => self.unusable_variable(keys[0], node.span, name, error),
             },
-        };
-        let note = self.notes.error(code, Some(node.span), problem).costs(self.cost);
-        note.help = help;
+        }
         None
     }
 
@@ -241,7 +286,9 @@ impl<'a, 't> Fields<'a, 't> {
     pub fn sub(&mut self, keys: &[&'static str]) -> Option<Fields<'_, 't>> {
         let node = self.node_of(keys)?;
         let owner = format!("`{}` of {}", keys[0], self.owner);
-        Fields::of(node, owner, self.cost, self.notes, self.env)
+        let expands = self.expands;
+        let fields = Fields::of(node, owner, self.cost, self.notes, self.env)?;
+        Some(Fields { expands, ..fields })
     }
 
     /// Reads another node as part of this mapping, say an entry of one of its lists.
@@ -250,7 +297,9 @@ impl<'a, 't> Fields<'a, 't> {
         node: &'n Node<'n>,
         owner: impl Into<Owner<'n>>,
     ) -> Option<Fields<'_, 'n>> {
-        Fields::of(node, owner, self.cost, self.notes, self.env)
+        let expands = self.expands;
+        let fields = Fields::of(node, owner, self.cost, self.notes, self.env)?;
+        Some(Fields { expands, ..fields })
     }
 
     /// Notes something wrong at a value, or at the mapping if the key is absent.

@@ -1,6 +1,7 @@
 //! What is wrong in a file: a value, gathered in a list, not an exception.
 
 use super::Span;
+use super::secret::names_a_secret;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::{AddAssign, Range};
@@ -86,6 +87,8 @@ pub struct Notes {
     hidden: Vec<Span>,
     /// The environment variables that the file uses as secrets.
     secret_variables: BTreeSet<String>,
+    /// Variables whose values end up on a command line, with the place of the reference and its key.
+    on_command_line: Vec<(String, Span, String)>,
 }
 
 /// How far a list of notes had come.
@@ -138,6 +141,7 @@ impl Notes {
             spare: None,
             hidden: Vec::new(),
             secret_variables: BTreeSet::new(),
+            on_command_line: Vec::new(),
         }
     }
 
@@ -254,6 +258,24 @@ impl Notes {
         &self.secret_variables
     }
 
+    /// The value of this variable ends up on a command line, by way of the key at `place`.
+    pub fn remember_on_command_line(&mut self, variable: &str, span: Span, place: String) {
+        self.on_command_line.push((variable.to_owned(), span, place));
+    }
+
+    /// Refuses each variable that ends up on a command line and is a secret: it is used as one in this file, or its name
+    /// says so.
+    pub fn refuse_secrets_on_command_lines(&mut self) {
+        for (name, span, place) in std::mem::take(&mut self.on_command_line) {
+            if self.secret_variables.contains(&name) || names_a_secret(&name) {
+                let message = format!("{place} puts the secret `{name}` on a command line");
+                self.error("config::secret", Some(span), message).help(
+                    "hand it over with `env`: every user of a machine can read command lines",
+                );
+            }
+        }
+    }
+
     /// From now on, no note shows this piece of the source.
     pub fn hide(&mut self, span: Span) {
         self.hidden.push(span);
@@ -291,6 +313,7 @@ impl Notes {
     ) -> Vec<Note> {
         other.count_spare();
         self.secret_variables.append(&mut other.secret_variables);
+        self.on_command_line.append(&mut other.on_command_line);
         let (held, taken): (Vec<Note>, Vec<Note>) = other.list.into_iter().partition(hold_back);
         for note in taken {
             self.keep(note);

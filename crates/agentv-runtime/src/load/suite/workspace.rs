@@ -23,7 +23,10 @@ pub(in crate::load) fn read(
         let span = own.span_of("template");
         template(&text, span, &owner, &mut own, dir)
     });
-    let setup = own.node("setup").map(|node| setup(node, &owner, &mut own));
+    let setup = own.node("setup").map(|node| {
+        let node = own.expanded("setup", node)?;
+        setup(&node, &owner, &mut own)
+    });
     let keep = own.take::<String>("keep").map(|name| keep(&name, &mut own));
     own.finish(Leftovers::Refuse);
     if own.failed() {

@@ -144,18 +144,21 @@ fn check(text: &str, path: &Path, env: &Env, notes: &mut Notes) -> Option<Vec<Ta
         targets.push(target);
     }
     for item in items {
-        warn_of_unknown_judge(item, &targets, notes);
+        warn_of_unknown_judge(item, &targets, env, notes);
     }
+    notes.refuse_secrets_on_command_lines();
     Some(targets)
 }
 
 /// Only what asks the judge is lost by this, so it is no error yet.
-fn warn_of_unknown_judge(node: &Node<'_>, targets: &[TargetSpec], notes: &mut Notes) {
+fn warn_of_unknown_judge(node: &Node<'_>, targets: &[TargetSpec], env: &Env, notes: &mut Notes) {
     let Some(judge) = node.get("judge_target").or_else(|| node.get("judgeTarget")) else { return };
     let names = || targets.iter().map(|target| target.name.as_str());
-    let Some(name) = judge.as_text().filter(|name| !names().any(|known| known == *name)) else {
-        return;
-    };
+    let meant = judge.as_text().and_then(|text| match variable_reference(text) {
+        Some(variable) => env.get(variable),
+        None => Some(text),
+    });
+    let Some(name) = meant.filter(|name| !names().any(|known| known == *name)) else { return };
     let help = match suggestion(name, names()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("available: {}", names().collect::<Vec<_>>().join(", ")),
@@ -191,13 +194,24 @@ fn target(
             fields.error("config::empty", key, format!("`{key}` of {shown} must not be empty"));
         }
     }
-    let judge_target = fields.take::<String>("judge_target").map(TargetName::from);
+    let judge_target: Option<String> = fields.take("judge_target");
     let workers = workers(&mut fields);
     let provider_batching = fields.take("provider_batching").unwrap_or(false);
     let cache = fields.take("cache");
     let workspace = fields.node("workspace");
     let common_is_wrong = fields.failed();
     let rest = rest(&mut fields, node);
+
+    // A variable that is not set makes only this target unusable.
+    let mut with_variable = |key: &'static str, written: Option<String>| {
+        if written.as_deref().and_then(variable_reference).is_none() {
+            return written;
+        }
+        Fields::of(node, shown.clone(), Cost::Command, &mut own, env)?.expanding().take(key)
+    };
+    let provider = with_variable("provider", provider);
+    let judge_target = with_variable("judge_target", judge_target).map(TargetName::from);
+    let is_usable = own.errors() == 0;
 
     let kind = provider.as_deref().and_then(ProviderKind::find);
     let maker = match (kind, provider.as_deref()) {
@@ -212,7 +226,7 @@ fn target(
     let workspace =
         workspace.map(|node| read_workspace(node, &rest, &shown, path, (&mut own, env)));
     // A target without the workspace that it asks for is another target.
-    let maker = maker.filter(|_| workspace.as_ref().is_none_or(Option::is_some));
+    let maker = maker.filter(|_| is_usable && workspace.as_ref().is_none_or(Option::is_some));
     let secret_variables = own.secret_variables().clone();
     own.locate(text, 1);
     let obstacles = notes.absorb_unless(own, |note| OBSTACLES.contains(&note.code));
@@ -272,7 +286,7 @@ fn read_settings(
     notes: &mut Notes,
     env: &Env,
 ) -> Option<Maker> {
-    let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?;
+    let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?.expanding();
     let maker = kind.read(&mut fields);
     fields.finish(kind.leftovers);
     maker
@@ -285,7 +299,7 @@ fn read_workspace(
     path: &Path,
     (notes, env): (&mut Notes, &Env),
 ) -> Option<WorkspaceSpec> {
-    let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?;
+    let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?.expanding();
     workspace::read(node, &mut fields, path.parent().unwrap_or(Path::new("/")))
 }
 

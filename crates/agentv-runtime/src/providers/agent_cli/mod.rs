@@ -42,6 +42,24 @@ const OUTPUT_CAP: usize = 1 << 20;
 /// How much of what a client said goes into an error.
 const SAID_CHARS: usize = 2000;
 
+/// Keys whose values are arguments of one or the other program.
+const ON_COMMAND_LINE: &[&str] = &[
+    "executable",
+    "command",
+    "binary",
+    "args",
+    "arguments",
+    "system_prompt",
+    "model",
+    "pi_model",
+    "pi_provider",
+    "llm_provider",
+    "tools",
+    "pi_tools",
+    "thinking",
+    "pi_thinking",
+];
+
 /// One agent program. It holds the keys that only this program has.
 pub trait Client: fmt::Debug + Clone + JsonSchema + Send + Sync + 'static {
     /// The name in `targets.yaml`, then its aliases.
@@ -144,6 +162,7 @@ impl<C: Client> FromSettings for AgentCli<C> {
     type Settings = AgentSettings<C>;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self::Settings> {
+        fields.on_command_line(ON_COMMAND_LINE);
         let client = C::read(fields);
         let common = CommonSettings::read(fields, C::EXECUTABLE, C::LOG_VARIABLES);
         Some(AgentSettings { client: client?, common })

@@ -34,7 +34,7 @@ pub struct CommonSettings {
     /// called `command` or `binary`.
     #[schemars(with = "Option<String>")]
     pub executable: String,
-    /// More arguments, after AgentV's own. Also called `arguments`.
+    /// More arguments, after AgentV's own. Each may be `${{ VARIABLE }}`, but not a secret. Also called `arguments`.
     #[serde(default)]
     pub args: Vec<String>,
     /// Where the agent runs; relative to where AgentV was started. Without it: a directory of its own, made for each call

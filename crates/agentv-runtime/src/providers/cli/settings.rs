@@ -69,6 +69,7 @@ pub enum Healthcheck {
 
 impl CliSettings {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        fields.on_command_line(ON_COMMAND_LINE);
         let command_template = template(fields, &["command_template", "command"]);
         let files_format = fields.take_of::<String>(&["files_format", "attachments_format"]);
         let cwd = fields.env_text(&["cwd"]);
@@ -91,8 +92,13 @@ impl CliSettings {
     }
 }
 
+/// Keys whose values become part of a command.
+const ON_COMMAND_LINE: &[&str] =
+    &["command_template", "command", "files_format", "attachments_format"];
+
 impl Healthcheck {
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
+        fields.on_command_line(ON_COMMAND_LINE);
         let kind: String = fields.need("type")?;
         let timeout_seconds = fields.take("timeout_seconds");
         let check = match kind.as_str() {

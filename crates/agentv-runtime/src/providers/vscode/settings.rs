@@ -40,6 +40,7 @@ fn wait_by_default() -> bool {
 
 impl VsCodeSettings {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
+        fields.on_command_line(&["vscode_cmd", "command"]);
         let wait = fields.take("wait").unwrap_or_else(wait_by_default);
         if !wait {
             let message = format!("`wait: false` of {} is ignored", fields.owner());
