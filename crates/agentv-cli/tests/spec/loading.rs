@@ -98,6 +98,27 @@ fn s034_s090_without_configuration_the_default_patterns_hold() {
 }
 
 #[test]
+fn s034_s090_hidden_folders_have_guidelines_too() {
+    let files = [".github/instructions/a.md", ".github/prompts/b.txt", ".github/notes.md"];
+    Guided::run(context(), &files).check(&files[..2], &files[2..]);
+    let cx = context();
+    cx.write(".agentv/config.yaml", "guideline_patterns: ['**/rules/*.md']\n");
+    Guided::run(cx, &[".team/rules/a.md", "b.md"]).check(&[".team/rules/a.md"], &["b.md"]);
+}
+
+#[test]
+fn s035_s091_patterns_of_agentv_yaml_start_at_its_folder_or_at_the_root() {
+    let cx = context();
+    cx.write("evals/.agentv.yaml", "guideline_patterns: ['one/*.md', 'evals/two/*.md']\n");
+    let run = Guided::run(cx, &["one/a.md", "two/b.md", "three/one/c.md"]);
+    run.check(&["one/a.md", "two/b.md"], &["three/one/c.md"]);
+    // Those of the project start at the root.
+    let cx = context();
+    cx.write(".agentv/config.yaml", "guideline_patterns: ['one/*.md', 'evals/two/*.md']\n");
+    Guided::run(cx, &["one/a.md", "two/b.md"]).check(&["two/b.md"], &["one/a.md"]);
+}
+
+#[test]
 fn s035_s091_patterns_see_forward_slashes_and_know_stars() {
     let cx = context();
     cx.write(

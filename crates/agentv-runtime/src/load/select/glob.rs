@@ -1,4 +1,5 @@
-//! Globs as users of shells know them: `*` stops at `/`, `**` does not, and no wildcard matches a leading dot.
+//! Globs as users of shells know them: `*` stops at `/`, `**` does not. Whether wildcards match a leading dot depends on what
+//! is matched.
 
 use globset::{GlobBuilder, GlobMatcher};
 use std::io;
@@ -32,7 +33,7 @@ impl Glob {
         Ok(Self { matcher: glob.compile_matcher(), hidden })
     }
 
-    /// Whether the text matches; the text's separators are `/`.
+    /// Whether the text matches; the text's separators are `/`. Wildcards do not match a leading dot.
     pub fn matches(&self, text: &str) -> bool {
         let is_hidden = || {
             text.split('/')
@@ -41,8 +42,8 @@ impl Glob {
         self.matcher.is_match(text) && (self.hidden || !is_hidden())
     }
 
-    /// The same, hidden names included.
-    fn matches_all(&self, path: &Path) -> bool {
+    /// The same, but wildcards match a leading dot, too.
+    pub fn matches_hidden(&self, path: impl AsRef<Path>) -> bool {
         self.matcher.is_match(path)
     }
 }
@@ -62,7 +63,7 @@ pub(in crate::load) fn expand(pattern: &str, dir: &Path) -> Result<Vec<PathBuf>,
     let start = if plain.is_file() { plain.parent().unwrap_or(dir).to_owned() } else { plain };
     // A link that leads back up would be walked for ever.
     let _ = walk(&start, 64, &mut |path| {
-        if glob.matches_all(path) {
+        if glob.matches_hidden(path) {
             found.push(path.to_owned());
         }
     });

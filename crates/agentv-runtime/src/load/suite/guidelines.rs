@@ -17,9 +17,10 @@ static DEFAULTS: LazyLock<Vec<Glob>> = LazyLock::new(|| {
 /// The patterns that hold for an eval file.
 #[derive(Debug)]
 pub(in crate::load) struct Guidelines {
-    /// `None` for the defaults, which nobody wrote down.
+    /// `None` for the defaults, which no file has.
     globs: Option<Vec<Glob>>,
-    repo_root: PathBuf,
+    /// Patterns see paths from each of these folders.
+    folders: Vec<PathBuf>,
     /// Whether `judges: {env: scrub}` holds: scripts that grade are kept from the targets' keys.
     pub(super) scrub_judges: bool,
 }
@@ -36,21 +37,28 @@ impl Guidelines {
     /// that cannot be used is noted, and the next one tried.
     pub(in crate::load) fn load(eval_dir: &Path, repo_root: &Path) -> (Self, Vec<Note>) {
         let mut notes = Vec::new();
-        let beside = eval_dir.join(".agentv.yaml");
+        let beside = eval_dir.join(BESIDE);
         let upwards = eval_dir.ancestors().take_while(|dir| dir.starts_with(repo_root));
         let candidates =
             std::iter::once(beside).chain(upwards.map(|dir| dir.join(".agentv/config.yaml")));
         // The nearest file that says something about a matter decides it.
         let mut whole = Configuration::default();
+        let mut folders = vec![repo_root.to_owned()];
         for path in candidates.filter(|path| path.is_file()) {
             let (configuration, found) = read(&path);
             notes.extend(found);
+            if whole.patterns.is_none()
+                && configuration.patterns.is_some()
+                && path.ends_with(BESIDE)
+            {
+                folders.insert(0, eval_dir.to_owned());
+            }
             whole.patterns = whole.patterns.or(configuration.patterns);
             whole.scrub_judges = whole.scrub_judges.or(configuration.scrub_judges);
         }
         let guidelines = Self {
             globs: whole.patterns,
-            repo_root: repo_root.to_owned(),
+            folders,
             scrub_judges: whole.scrub_judges.unwrap_or(false),
         };
         (guidelines, notes)
@@ -61,14 +69,26 @@ impl Guidelines {
         self.globs.is_none()
     }
 
-    /// Whether a file, given by its absolute path, is a guideline. Patterns see the path from the repository's root.
+    /// Whether a file, given by its absolute path, is a guideline. Patterns of a `.agentv.yaml` see the path from its own
+    /// folder, then from the repository's root; others from the root only. Wildcards match hidden folders: `.github` is
+    /// where such files are.
     pub(super) fn cover(&self, path: &Path) -> bool {
-        let path = path.strip_prefix(&self.repo_root).unwrap_or(path);
-        let text = path.to_string_lossy().replace('\\', "/");
-        let text = text.trim_start_matches('/');
-        self.globs.as_ref().unwrap_or(&DEFAULTS).iter().any(|glob| glob.matches(text))
+        let globs = self.globs.as_ref().unwrap_or(&DEFAULTS);
+        let below = self.folders.iter().filter_map(|folder| path.strip_prefix(folder).ok());
+        let mut seen: Vec<&Path> = below.collect();
+        if seen.is_empty() {
+            seen.push(path);
+        }
+        seen.into_iter().any(|path| {
+            let text = path.to_string_lossy().replace('\\', "/");
+            let text = text.trim_start_matches('/');
+            globs.iter().any(|glob| glob.matches_hidden(text))
+        })
     }
 }
+
+/// The configuration beside an eval file.
+const BESIDE: &str = ".agentv.yaml";
 
 /// What a configuration file says. A file that cannot be read is passed over; one that is wrong stops the run like any
 /// other.
@@ -146,7 +166,8 @@ mod tests {
         check("/nowhere/repo/prompts/deep/a.txt", true);
         check("/nowhere/repo/evals/a.prompt.md", true);
         check("/nowhere/repo/evals/notes.md", false);
-        check("/nowhere/repo/.github/prompts/a.md", false);
+        check("/nowhere/repo/.github/prompts/a.md", true);
+        check("/nowhere/repo/.github/instructions/deep/a.md", true);
         check("/elsewhere/prompts/a.md", true);
     }
 }
