@@ -1,8 +1,8 @@
-//! The commands of the first minutes as clap types; no logic.
+//! The commands of the first minutes as clap types.
 
 use crate::args::ReportFormat;
 use clap::ValueEnum;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -18,10 +18,20 @@ Examples:
 pub(crate) struct InitArgs {
     /// Where to set up; made if it is not there
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
-    pub dir: PathBuf,
+    dir: PathBuf,
+    /// The same as DIR
+    #[arg(long, value_name = "DIR", conflicts_with = "dir")]
+    path: Option<PathBuf>,
     /// Ask nothing: all that was found becomes a target, the mock answers by default, and no file is replaced
     #[arg(short, long)]
     pub yes: bool,
+}
+
+impl InitArgs {
+    /// Where to set up.
+    pub(crate) fn dir(&self) -> &Path {
+        self.path.as_deref().unwrap_or(&self.dir)
+    }
 }
 
 #[derive(Debug, clap::Args)]

@@ -47,6 +47,15 @@ const WRITTEN: [&str; 8] = [
 ];
 
 #[test]
+fn the_directory_may_be_named_by_a_flag() {
+    let cx = context();
+    let ran = cx.agentv(["init", "--path", "new/shop", "--yes"]).run();
+    ran.success().stdout_has("cd new/shop");
+    assert_eq!(files(&cx, "new/shop"), WRITTEN);
+    cx.agentv(["init", "shop", "--path", "shop", "--yes"]).run().code(2);
+}
+
+#[test]
 fn a_new_user_answers_the_questions_runs_a_first_eval_and_looks_at_it() {
     let cx = context();
     let path = with_claude(&cx);

@@ -43,7 +43,7 @@ enum Act {
 }
 
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
-    let dir = environment.working_dir.join(&args.dir);
+    let dir = environment.working_dir.join(args.dir());
     let asker = if args.yes { None } else { Asker::new() };
     let is_in_ci = environment.env.get("CI").is_some_and(|ci| !ci.is_empty() && ci != "false");
     if !args.yes && (asker.is_none() || is_in_ci) {
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
         );
     }
     if dir.exists() && !dir.is_dir() {
-        let message = format!("`{}` is no directory", args.dir.display());
+        let message = format!("`{}` is no directory", args.dir().display());
         return terminal::fail(&message, Some("name a directory, or none for this one"));
     }
     let planned = plan(&dir, asker.as_ref(), environment);
@@ -208,8 +208,8 @@ fn step(write: &Write) -> FileStep {
 /// What to do now, with what it does.
 fn next(choice: &Choice, args: &InitArgs) -> Vec<(String, String)> {
     let mut next = Vec::new();
-    if args.dir != Path::new(".") {
-        next.push((format!("cd {}", args.dir.display()), "go there".to_owned()));
+    if args.dir() != Path::new(".") {
+        next.push((format!("cd {}", args.dir().display()), "go there".to_owned()));
     }
     let whom = choice.default.map_or("the mock", |index| choice.targets[index].starter.name);
     next.push(("agentv eval".to_owned(), format!("run the suite; {whom} answers")));
