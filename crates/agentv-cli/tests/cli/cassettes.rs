@@ -70,6 +70,33 @@ fn a_replay_needs_no_server_and_no_key() {
 }
 
 #[test]
+fn judges_of_one_name_are_told_apart_by_their_position() {
+    let score = |score: f64| json!({"score": score, "reasoning": "so"}).to_string();
+    let judge = FakeLlm::start(move |asked| {
+        let text = match asked.number {
+            0 => "no score at all".to_owned(),
+            1 => score(0.25),
+            _ => score(0.75),
+        };
+        FakeReply::text(asked, &text)
+    });
+    let cx = context();
+    let main = cli_target("default", "echo ok") + "    judge_target: judge\n";
+    cx.write("targets.yaml", &targets(&[main, openai_target("judge", &judge.url())]));
+    cx.write(
+        "suite.yaml",
+        &suite(json!([{"name": "quality", "type": "llm_judge"}, {"name": "quality", "type": "llm_judge"}])),
+    );
+    let (recorded, _) = there_and_back(&cx);
+    recorded.stderr_has("duplicate evaluator name \"quality\"");
+    let mut names: Vec<Value> =
+        calls(&cx).iter().map(|line| line["call"]["evaluator"].clone()).collect();
+    names.retain(|name| !name.is_null());
+    names.dedup();
+    assert_eq!(names, ["quality", "quality#2"]);
+}
+
+#[test]
 fn a_replay_asks_for_no_key_that_its_targets_do_not_even_name() {
     let api = FakeLlm::answering("ok");
     let cx = context();

@@ -1,7 +1,9 @@
 //! The evaluators of a case, or the members of a composite: which of them run at the same time.
 
 use agentv_core::record::Graded;
-use agentv_core::{EvalContext, EvaluatorEntry, EvaluatorError, NamedProvider, Targets};
+use agentv_core::{
+    EvalContext, EvaluatorEntry, EvaluatorError, EvaluatorName, NamedProvider, Targets,
+};
 use futures_util::future::join_all;
 
 /// What an evaluator has to wait for.
@@ -28,32 +30,42 @@ pub fn waits_for(entry: &EvaluatorEntry, judges: &dyn Targets) -> WaitsFor {
     }
 }
 
+/// What the calls of an evaluator are known by: its name, with its position among those of the same name (`quality#2`).
+/// Otherwise the answers of two evaluators could be mixed up in a replay.
+fn call_name(entries: &[EvaluatorEntry], at: usize) -> EvaluatorName {
+    let name = &entries[at].name;
+    match entries[..at].iter().filter(|earlier| earlier.name == *name).count() {
+        0 => name.clone(),
+        earlier => EvaluatorName::from(format!("{name}#{}", earlier + 1)),
+    }
+}
+
 /// Asks all models at the same time; everything else runs in its listed order meanwhile, since programs may share files. The
 /// results are in the order of the evaluators.
 pub async fn evaluate_all<'e>(
     entries: &'e [EvaluatorEntry],
     context: &EvalContext<'_>,
 ) -> Vec<Graded<'e>> {
-    let evaluate_one = async |entry: &'e EvaluatorEntry| {
-        let call = context.call.graded_by(&entry.name);
+    let evaluate_one = async |(at, entry): (usize, &'e EvaluatorEntry)| {
+        let call = context.call.graded_by(&call_name(entries, at));
         let outcome = entry.evaluator.evaluate(&EvalContext { call: &call, ..*context }).await;
         Graded { entry, outcome }
     };
     let asks = |entry: &&EvaluatorEntry| waits_for(entry, context.targets) == WaitsFor::Models;
     if !entries.iter().any(|entry| asks(&entry)) {
         let mut graded = Vec::with_capacity(entries.len());
-        for entry in entries {
-            graded.push(evaluate_one(entry).await);
+        for numbered in entries.iter().enumerate() {
+            graded.push(evaluate_one(numbered).await);
         }
         return graded;
     }
     let numbered = || entries.iter().enumerate();
     let asked = numbered().filter(|(_, entry)| asks(entry));
-    let asked = join_all(asked.map(async |(at, entry)| (at, evaluate_one(entry).await)));
+    let asked = join_all(asked.map(async |numbered| (numbered.0, evaluate_one(numbered).await)));
     let in_order = async {
         let mut graded = Vec::new();
-        for (at, entry) in numbered().filter(|(_, entry)| !asks(entry)) {
-            graded.push((at, evaluate_one(entry).await));
+        for numbered in numbered().filter(|(_, entry)| !asks(entry)) {
+            graded.push((numbered.0, evaluate_one(numbered).await));
         }
         graded
     };
