@@ -62,6 +62,11 @@ impl Needs<'_> {
         Self { judge: true, ..Self::default() }
     }
 
+    /// Whether the same answer always gets the same score: no model is asked, and no program is run.
+    pub fn is_deterministic(&self) -> bool {
+        !self.judge && self.targets.is_empty() && !self.runs_program
+    }
+
     /// What both need.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {

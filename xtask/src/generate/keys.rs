@@ -129,7 +129,9 @@ pub(super) struct SuiteKeys {
     input: Option<TextOrMessages>,
     /// The same, as messages.
     input_messages: Option<Vec<MessageKeys>>,
-    /// What a good answer does, for cases that say nothing of it.
+    /// What a good answer does, for cases without `criteria`. Also called `expected_outcome`.
+    criteria: Option<String>,
+    /// Another name of `criteria`.
     expected_outcome: Option<String>,
     /// A good answer, for cases that say nothing of it: text, a message, messages, or any structure.
     expected_output: Option<Value>,
@@ -165,13 +167,14 @@ pub(super) struct CaseKeys {
     /// Its name, once per suite: a duplicate is an error.
     #[schemars(length(min = 1))]
     id: String,
-    /// What a good answer does.
+    /// What a good answer does, for people and for judges. It may be left out where all evaluators are deterministic.
+    #[schemars(length(min = 1))]
+    criteria: Option<String>,
+    /// Another name of `criteria`.
     #[schemars(length(min = 1))]
     expected_outcome: Option<String>,
-    /// Another name of `expected_outcome`.
+    /// Another name of `criteria`.
     outcome: Option<String>,
-    /// Another name of `expected_outcome`.
-    criteria: Option<String>,
     /// What is asked.
     #[schemars(length(min = 1))]
     input_messages: Option<Vec<MessageKeys>>,

@@ -43,7 +43,7 @@ fn all_that_is_wrong_in_all_files_is_shown_at_once() {
          - input: no id\n    expected_outcome: x\n    evaluators: &graders\n      - {type: contains, value: ok}\n  \
          - id: ''\n    input: empty id\n    expected_outcome: x\n    evaluators: *graders\n  \
          - id: three\n    expected_outcome: x\n    evaluators: *graders\n  \
-         - id: four\n    input: no outcome\n    evaluators: *graders\n  \
+         - id: four\n    input: no criteria\n    evaluators: [{type: llm_judge}]\n  \
          - id: five\n    input: 7\n    expected_outcome: x\n    evaluators: [{type: contian, value: ok}]\n",
     );
     cx.write("other/broken.yaml", "evalcases: [\n");
@@ -60,7 +60,7 @@ fn all_that_is_wrong_in_all_files_is_shown_at_once() {
         ("case number 1 has no `id`", "suite.yaml:2:5"),
         ("`id` of case number 2 must be text, not empty text", "suite.yaml:6:9"),
         ("case `three` has no input", "suite.yaml:10:9"),
-        ("case `four` has no `expected_outcome`", "suite.yaml:13:9"),
+        ("case `four` has no `criteria`", "suite.yaml:13:9"),
         ("`input` of case `five` must be text or a list of messages", "suite.yaml:17:12"),
         ("there is no evaluator of type `contian`", "suite.yaml:19:25"),
         ("target `default` has no key `timeout`", "targets.yaml:2:68"),
@@ -219,7 +219,7 @@ fn a_bad_line_of_a_dataset_is_named_by_its_number() {
     let ran = cx.agentv(["eval", "data.jsonl", "--out", "out.jsonl"]).run();
     refused(&cx, &ran);
     ran.stderr_has("Line 3: Invalid JSON - ").stderr_has("data.jsonl:3:12");
-    ran.stderr_has("case `c` has no `expected_outcome`").stderr_has("data.jsonl:4:");
+    ran.stderr_has("case `c` has no `criteria`").stderr_has("data.jsonl:4:");
     ran.stderr_has("data.jsonl:5:1");
 }
 

@@ -152,7 +152,7 @@ fn what_is_wrong_with_a_header_is_said_once() {
     refused("id,a,criteria,a,input\n", "the column `a` stands twice", "t.csv:1:15");
     let many = format!("id,inptu,criteria\n{}", "a,b,c\n".repeat(50));
     refused(&many, "did you mean `input` by `inptu`?", "error[csv::header]");
-    refused("id,input\na,b\n", "there is no column `expected_outcome`", "t.csv:1:1");
+    refused("id,input\na,b\n", "there is no column `criteria`", "t.csv:1:1");
     refused("\"id,input\n", "the quote that opens this cell is never closed", "t.csv:1:1");
     refused("\u{feff}id\n", "there is no column `input`", "t.csv:1:1");
     let cx = echoing();

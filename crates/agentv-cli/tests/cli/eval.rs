@@ -308,7 +308,7 @@ fn a_glob_chooses_lines_of_a_dataset_too() {
     let args = |glob| cx.agentv(["eval", "data.jsonl", "--out", "out.jsonl", "--eval-id", glob]);
     // What is not chosen is not looked at.
     assert_eq!(ids(&args("b-*").run()), ["b-1"]);
-    args("a-*").run().code(2).stderr_has("case `a-2` has no `expected_outcome`");
+    args("a-*").run().code(2).stderr_has("case `a-2` has no `criteria`");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod cassettes;
 mod clients;
 mod compare;
 mod convert;
+mod criteria;
 mod data;
 mod demo;
 mod doctor;

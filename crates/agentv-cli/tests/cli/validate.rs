@@ -32,7 +32,7 @@ fn a_folder_is_walked_and_summed_up() {
          ✗ evals/data.jsonl\n✗ evals/deep/bad.eval.yaml\n✓ evals/good.yaml\n✓ evals/odd.yaml\n✓ targets.yaml\n\n\
          Total files: 5\nValid: 3\nInvalid: 2\nFiles with warnings: 1\n"
     );
-    ran.stderr_has("case `c` has no `expected_outcome`").stderr_has("evals/deep/bad.eval.yaml:2:9");
+    ran.stderr_has("case `c` has no `criteria`").stderr_has("evals/deep/bad.eval.yaml:2:9");
     ran.stderr_has("case `d` has no input").stderr_has("evals/data.jsonl:1:");
     ran.stderr_has("case `b` has no key `colour`");
     // Nothing is written, whatever was found.
@@ -66,7 +66,7 @@ fn json_has_every_note_with_its_place() {
     assert_eq!(bad["valid"], false);
     let note = &bad["notes"][0];
     assert_eq!(note["code"], "case::missing");
-    assert_eq!(note["message"], "case `c` has no `expected_outcome`");
+    assert_eq!(note["message"], "case `c` has no `criteria`");
     assert_eq!((&note["place"]["line"], &note["place"]["column"]), (&2.into(), &9.into()));
     assert!(note["place"]["path"].as_str().unwrap().ends_with("evals/deep/bad.eval.yaml"));
     assert_eq!(note["help"], "say in a sentence what a good answer does");
@@ -156,7 +156,9 @@ fn what_a_run_refuses_is_invalid_and_what_it_runs_is_valid() {
             false,
         ),
         ("Says ok", "''", false),
-        ("    expected_outcome: Says ok\n", "", false),
+        // No judge reads them.
+        ("    expected_outcome: Says ok\n", "", true),
+        ("    expected_outcome: Says ok\n", "    evaluators: [{type: llm_judge}]\n", false),
         ("evalcases:", "evalcases: 3\nother:", false),
     ] {
         let cx = mocked(&[]);

@@ -2,7 +2,7 @@
 
 use super::csv::{BOM, Cells, Dialect, Records, Table, check_quotes, text_of};
 use super::stream::{Data, Row, Seen};
-use crate::config::{Notes, Span, suggestion};
+use crate::config::{Notes, Presence, Span, suggestion};
 use crate::load::suite::defaults::{Defaults, INPUT, OUTCOME, TEXTS};
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -63,11 +63,12 @@ pub(super) const JSON_SUFFIX: &str = ":json";
 /// What may stand between cells, the likeliest first.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
-/// Reads the head of a table. `None` if its rows cannot be read by it, which is noted.
+/// Reads the head of a table. `None` if its rows cannot be read by it, which is noted. What the suite says for all rows
+/// need not be in the table; whether `criteria` must be there depends on its evaluators.
 pub(in crate::load) fn read(
     data: &Data,
     path: &Path,
-    defaults: &Defaults,
+    (defaults, criteria): (&Defaults, Presence),
     notes: &mut Notes,
 ) -> io::Result<Option<Table>> {
     let mut input = data.open()?;
@@ -89,7 +90,7 @@ pub(in crate::load) fn read(
     let Some((number, bytes)) = records.next()? else {
         notes
             .error("csv::empty", None, "the table is empty")
-            .help("name the columns in the first row: `id,input,expected_outcome`");
+            .help("name the columns in the first row: `id,input,criteria`");
         return Ok(None);
     };
     let row = Row { ordinal: 0, number, bytes };
@@ -101,7 +102,7 @@ pub(in crate::load) fn read(
     } else {
         Vec::new()
     };
-    check_columns(&columns, defaults, notes);
+    check_columns(&columns, defaults, criteria, notes);
     let has_ids = columns.iter().any(|column| column.place == ColumnPlace::Case("id"));
     if !has_ids && notes.errors() == before {
         let message = "there is no column `id`, so each case gets an id from a hash of its input";
@@ -207,7 +208,7 @@ fn columns(cells: &Cells, defaults: &Defaults, notes: &mut Notes) -> Vec<Column>
             notes.error("csv::header", Some(span), message).help("rename or remove one of them");
         } else if column.name.starts_with("__") {
             let message = format!("the column `{}` is not read", column.name);
-            let help = "names with `__` mean something to other tools; say what is expected in `expected_outcome`, `expected_output` or `evaluators`";
+            let help = "names with `__` mean something to other tools; say what is expected in `criteria`, `expected_output` or `evaluators`";
             notes.warning("csv::header", Some(span), message).help(help);
         }
         columns.push(column);
@@ -258,12 +259,16 @@ fn has(columns: &[Column], text: usize) -> bool {
 }
 
 /// What no row can have is said once, and not for each of them.
-fn check_columns(columns: &[Column], defaults: &Defaults, notes: &mut Notes) {
+fn check_columns(columns: &[Column], defaults: &Defaults, criteria: Presence, notes: &mut Notes) {
     if columns.is_empty() {
         return;
     }
-    for (text, name) in [(INPUT, "input"), (OUTCOME, "expected_outcome")] {
-        if has(columns, text) || defaults.has(text) {
+    // Rows with evaluators of their own are checked one by one.
+    let has_evaluators =
+        columns.iter().any(|column| column.place == ColumnPlace::Case("evaluators"));
+    let is_optional = |text| text == OUTCOME && (criteria == Presence::Optional || has_evaluators);
+    for (text, name) in [(INPUT, "input"), (OUTCOME, "criteria")] {
+        if has(columns, text) || defaults.has(text) || is_optional(text) {
             continue;
         }
         let names = columns.iter().filter(|column| column.place == ColumnPlace::Var);

@@ -1,5 +1,6 @@
 //! One case as written → one case that can be run.
 
+use super::criteria::Criteria;
 use super::defaults::{completed, wrong_vars};
 use super::evaluators::{SharedEvaluators, warn_of_empty_list};
 use super::messages::MessageReader;
@@ -53,11 +54,7 @@ pub(in crate::load) fn check(
         fields.error_at("vars::type", vars.span, message);
     }
     let id = required_text(&mut fields, &["id"], "give it a short, unique `id`");
-    let outcome = required_text(
-        &mut fields,
-        &["expected_outcome", "outcome", "criteria"],
-        "say in a sentence what a good answer does",
-    );
+    let criteria = Criteria::read(&mut fields);
     let conversation_id = fields.take("conversation_id");
     let tags = fields.take("tags").unwrap_or_default();
     let metadata = metadata(&mut fields, purpose);
@@ -77,6 +74,7 @@ pub(in crate::load) fn check(
     if let Some(rubrics) = rubrics {
         graders = graders.after(scope.builder.rubric(rubrics, &mut fingerprint, notes)?);
     }
+    let expected_outcome = criteria.for_evaluators(&graders.entries, notes);
     if failed {
         return None;
     }
@@ -93,7 +91,7 @@ pub(in crate::load) fn check(
         id: EvalId::from(id?),
         ordinal,
         conversation_id,
-        expected_outcome: outcome?,
+        expected_outcome: expected_outcome?,
         input: input?,
         expected_messages,
         evaluators: graders.entries,
@@ -133,11 +131,23 @@ fn required_text(fields: &mut Fields<'_, '_>, keys: &[&'static str], help: &str)
         fields.error("case::missing", "id", message).help(help);
         return None;
     };
+    text_of(node, keys, help, fields)
+}
+
+/// The text of a value that was found under one of these keys. If it is something else, or blank, that is noted.
+pub(super) fn text_of(
+    node: &Node<'_>,
+    keys: &[&str],
+    help: &str,
+    fields: &mut Fields<'_, '_>,
+) -> Option<String> {
     match node.as_text() {
         Some(text) if !text.trim().is_empty() => Some(text.to_owned()),
         _ => {
             let found = if node.as_text().is_some() { "empty text" } else { node.describe() };
-            let message = format!("`{}` of {} must be text, not {found}", keys[0], fields.owner());
+            let is_written = |key: &&&str| fields.span_of(key) == node.span;
+            let key = keys.iter().find(is_written).unwrap_or(&keys[0]);
+            let message = format!("`{key}` of {} must be text, not {found}", fields.owner());
             let note = fields.error_at("case::type", node.span, message);
             if matches!(node.kind, crate::config::Kind::Number(_) | crate::config::Kind::Bool(_)) {
                 note.help("put quotes around it");

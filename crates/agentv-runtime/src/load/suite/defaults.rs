@@ -21,7 +21,7 @@ pub(in crate::load) struct Defaults {
 /// The texts of a case in which `{{ name }}` is looked for. Those of a row are names of the same thing.
 pub(in crate::load) const TEXTS: [&[&str]; 3] = [
     &["input_messages", "input"],
-    &["expected_outcome", "outcome", "criteria"],
+    &["criteria", "expected_outcome", "outcome"],
     &["expected_messages", "expected_output"],
 ];
 

@@ -251,8 +251,8 @@ impl SuiteLoader<'_> {
         let parsed = Data::new(self.path).and_then(|data| {
             let (scope, target) = self.beside(notes);
             let layout = if Format::of(self.path) == Some(Format::Csv) {
-                let Some(table) = csv_header::read(&data, self.path, &scope.given.defaults, notes)?
-                else {
+                let given = (&scope.given.defaults, scope.given.criteria());
+                let Some(table) = csv_header::read(&data, self.path, given, notes)? else {
                     return Ok(None);
                 };
                 Layout::Table(table)

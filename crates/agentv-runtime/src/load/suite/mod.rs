@@ -1,6 +1,7 @@
 //! A suite: the head of an eval file, its cases, and what they refer to.
 
 pub(super) mod case;
+mod criteria;
 pub(super) mod defaults;
 pub(super) mod duplicates;
 mod evaluators;

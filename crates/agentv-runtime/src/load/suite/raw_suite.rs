@@ -2,7 +2,7 @@
 
 use super::defaults::Defaults;
 use super::head::CASES;
-use crate::config::{Node, Notes};
+use crate::config::{Node, Notes, Presence};
 use crate::load::Report;
 use crate::load::dataset::csv::Table;
 use crate::load::dataset::csv_header::{self, KEYS, Shape};
@@ -207,7 +207,8 @@ fn table(path: &Path, notes: &mut Notes) -> Option<Written> {
     let defaults = Defaults::read(&root, notes);
     let mut read = || -> io::Result<Option<Vec<Object>>> {
         let data = Data::new(path)?;
-        let Some(table) = csv_header::read(&data, path, &defaults, notes)? else { return Ok(None) };
+        let given = (&defaults, Presence::Optional);
+        let Some(table) = csv_header::read(&data, path, given, notes)? else { return Ok(None) };
         rows(&table, &data, notes).map(Some)
     };
     match read() {

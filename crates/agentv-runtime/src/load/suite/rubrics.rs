@@ -1,6 +1,7 @@
 //! Cases that have no rubrics yet, and how to write some into their file without touching anything else in it.
 
 use super::case;
+use super::defaults::{OUTCOME, TEXTS};
 use super::head::CASES;
 use crate::config::{Kind, Node, Notes};
 use crate::load::syntax::yaml;
@@ -81,9 +82,7 @@ fn unrated_case(items: &[Node<'_>], index: usize, text: &str) -> Option<Unrated>
     if node.get("rubrics").is_some() {
         return None;
     }
-    let outcome = ["expected_outcome", "outcome", "criteria"]
-        .iter()
-        .find_map(|key| node.get(key)?.as_text())?;
+    let outcome = TEXTS[OUTCOME].iter().find_map(|key| node.get(key)?.as_text())?;
     Some(Unrated {
         id: case::id(node).unwrap_or("?").to_owned(),
         expected_outcome: outcome.to_owned(),

@@ -1,10 +1,11 @@
 //! What the cases of one eval file are checked against.
 
+use super::criteria::are_deterministic;
 use super::defaults::Defaults;
 use super::evaluators::{EvaluatorBuilder, SharedEvaluators};
 use super::files::Files;
 use super::workspace;
-use crate::config::{Cost, Env, Fields, Node, Notes};
+use crate::config::{Cost, Env, Fields, Node, Notes, Presence};
 use crate::evaluators::CaseDigest;
 use crate::load::select::selection::Selection;
 use agentv_core::{EvaluatorEntry, Suite, WorkspaceSpec};
@@ -64,6 +65,16 @@ impl CaseFilter {
 }
 
 impl SuiteScope {
+    /// Whether cases without evaluators of their own need `criteria`.
+    pub(super) fn criteria(&self) -> Presence {
+        let shared = self.evaluators.as_ref();
+        if shared.is_some_and(|shared| are_deterministic(&shared.entries)) {
+            Presence::Optional
+        } else {
+            Presence::Required
+        }
+    }
+
     /// The case's own workspace over the suite's.
     pub(super) fn workspace_with(&self, own: Option<WorkspaceSpec>) -> Option<Arc<WorkspaceSpec>> {
         match (own, &self.workspace) {
