@@ -187,6 +187,21 @@ fn variables_in_lists_and_texts_of_a_target_are_replaced() {
 }
 
 #[test]
+fn the_provider_and_the_judge_of_a_target_may_be_variables() {
+    let cx = context();
+    let verdict = r#"{"score": 0.5, "reasoning": "so"}"#;
+    let judge = json!({"name": "judge", "provider": "mock", "response": verdict});
+    let main = json!({"name": "default", "provider": "${{ KIND }}", "response": "ok", "judge_target": "${{ JUDGE }}"});
+    cx.write("targets.yaml", &json!({ "targets": [main, judge] }).to_string());
+    cx.write("suite.yaml", &suite("[{name: quality, type: llm_judge}]"));
+    let eval = || cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).env("KIND", "mock");
+    let ran = eval().env("JUDGE", "judge").run();
+    assert_eq!(ran.success().record()["score"], 0.5);
+    eval().run().code(2).stderr_has("environment variable `JUDGE`, required for `judge_target`");
+    eval().env("JUDGE", "jugde").run().stderr_has("did you mean `judge`?");
+}
+
+#[test]
 fn a_secret_on_a_command_line_is_refused() {
     let key = "{name: model, provider: openai, model: m, api_key: '${{ MY_AUTH }}'}";
     let cases: [(Value, &[&str], &str); 4] = [

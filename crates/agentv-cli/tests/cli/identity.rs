@@ -283,6 +283,12 @@ fn evaluators_of_one_name_are_warned_of() {
     let ran = eval(&cx, &[]);
     ran.success().stderr_has("duplicate evaluator name \"says-ok\"").stderr_has("suite.yaml:4:");
     assert_eq!(ran.record()["evaluator_results"].as_array().unwrap().len(), 2);
+
+    // `rubrics` are an evaluator named `rubric`.
+    let named = cases(&["a"]).replace("name: says-ok", "name: rubric") + "    rubrics: [Says ok]\n";
+    cx.write("suite.yaml", &named);
+    let ran = cx.agentv(["validate", "suite.yaml"]).run();
+    ran.success().stderr_has("duplicate evaluator name \"rubric\"").stderr_has("suite.yaml:8:14");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::criteria::Criteria;
 use super::defaults::{completed, wrong_vars};
-use super::evaluators::{SharedEvaluators, warn_of_empty_list};
+use super::evaluators::{SharedEvaluators, warn_of_empty_list, warn_of_second_name};
 use super::messages::MessageReader;
 use super::scope::CaseScope;
 use super::workspace;
@@ -72,7 +72,11 @@ pub(in crate::load) fn check(
 
     let mut graders = graders(execution_list.or(own_list), scope, &mut fingerprint, notes)?;
     if let Some(rubrics) = rubrics {
-        graders = graders.after(scope.builder.rubric(rubrics, &mut fingerprint, notes)?);
+        let rubric = scope.builder.rubric(rubrics, &mut fingerprint, notes)?;
+        if graders.given && graders.entries.iter().any(|entry| entry.name == rubric.name) {
+            warn_of_second_name(rubric.name.as_str(), rubrics.span, notes);
+        }
+        graders = graders.after(rubric);
     }
     let expected_outcome = criteria.for_evaluators(&graders.entries, notes);
     if failed {

@@ -121,8 +121,10 @@ impl EvaluatorBuilder {
         let mut entries: Vec<EvaluatorEntry> = Vec::with_capacity(items.len());
         for item in items {
             let Some(entry) = self.one(item, &mut context, notes) else { continue };
-            if entries.iter().any(|earlier| earlier.name == entry.name) {
-                warn_of_same_name(item, notes);
+            // Without a name an evaluator goes by its type, and several of one type are usual.
+            let is_second = entries.iter().any(|earlier| earlier.name == entry.name);
+            if let Some(name) = item.get("name").filter(|_| is_second) {
+                warn_of_second_name(entry.name.as_str(), name.span, notes);
             }
             entries.push(entry);
         }
@@ -160,13 +162,11 @@ impl EvaluatorBuilder {
     }
 }
 
-/// Results are told apart by their positions, but people read names. Without a name an evaluator goes by its type, and
-/// several of one type are usual.
-fn warn_of_same_name(item: &Node<'_>, notes: &mut Notes) {
-    let Some(node) = item.get("name") else { return };
-    let message = format!("duplicate evaluator name {:?}", node.as_text().unwrap_or_default());
+/// Results are told apart by their positions, but people read names.
+pub(super) fn warn_of_second_name(name: &str, span: Span, notes: &mut Notes) {
+    let message = format!("duplicate evaluator name {name:?}");
     notes
-        .warning("evaluator::duplicate-name", Some(node.span), message)
+        .warning("evaluator::duplicate-name", Some(span), message)
         .help("give each evaluator a `name` of its own, to tell their results apart");
 }
 
