@@ -67,7 +67,7 @@ Examples:
   agentv schema eval > .agentv/schema/eval.schema.json
   agentv schema result | jq .properties.status")]
 pub(crate) struct SchemaArgs {
-    /// Which kind of file
+    /// Which kind of file or input
     #[arg(value_enum, value_name = "KIND")]
     pub kind: SchemaKind,
 }
@@ -82,6 +82,8 @@ pub(crate) enum SchemaKind {
     Config,
     /// A line of results
     Result,
+    /// What a code judge reads on stdin
+    CodeJudgePayload,
 }
 
 #[derive(Debug, clap::Args)]

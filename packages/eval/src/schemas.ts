@@ -46,6 +46,19 @@ export const MessageSchema = z.object({
   metadata: OwnDataSchema.nullish(),
 });
 
+export const TraceEventSchema = z.object({
+  /** `model_step`, `tool_call`, `tool_result`, `message` or `error`. */
+  type: z.string(),
+  timestamp: z.string().nullish(),
+  id: z.string().nullish(),
+  /** The name of the tool. */
+  name: z.string().nullish(),
+  input: z.unknown().optional(),
+  output: z.unknown().optional(),
+  text: z.string().nullish(),
+  metadata: OwnDataSchema.nullish(),
+});
+
 export const ExecutionMetricsSchema = z.object({
   tokenUsage: TokenUsageSchema.nullish(),
   costUsd: z.number().nullish(),
@@ -77,6 +90,10 @@ export const CodeJudgeInputSchema = z.object({
   inputFiles: ListSchema,
   inputMessages: z.array(MessageSchema).default([]),
   traceSummary: TraceSummarySchema.nullish(),
+  /** @deprecated Use `outputMessages`. `null` when the answer was only text. */
+  candidateTrace: z.array(TraceEventSchema).nullish(),
+  /** `null` when the answer was only text. */
+  candidateTraceSummary: TraceSummarySchema.nullish(),
   executionMetrics: ExecutionMetricsSchema.optional(),
   providerMetadata: OwnDataSchema.optional(),
   /** What the agent changed in its workspace, as a unified diff. Absent where there is none. */
@@ -107,6 +124,7 @@ export type TraceSummary = z.infer<typeof TraceSummarySchema>;
 export type ToolCall = z.infer<typeof ToolCallSchema>;
 export type Message = z.infer<typeof MessageSchema>;
 export type ExecutionMetrics = z.infer<typeof ExecutionMetricsSchema>;
+export type TraceEvent = z.infer<typeof TraceEventSchema>;
 export type FileChange = z.infer<typeof FileChangeSchema>;
 export type CodeJudgeInput = z.infer<typeof CodeJudgeInputSchema>;
 /** As a handler returns it: the lists may be left out, and the score is clamped. */

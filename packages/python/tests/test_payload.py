@@ -22,6 +22,11 @@ class Payload(unittest.TestCase):
                 keys = typing.get_type_hints(getattr(agentv_eval, NAMES.get(name, name)))
                 self.assertEqual(set(keys), set(schema["properties"]), name)
 
+    def test_a_verdict_has_the_keys_of_the_schema(self) -> None:
+        output = json.loads((ROOT / "schemas/code-judge-output.schema.json").read_text("utf-8"))
+        fields = {field.name for field in dataclasses.fields(agentv_eval.CodeJudgeResult)}
+        self.assertEqual(fields, set(output["properties"]))
+
     def test_every_key_is_read_and_users_data_is_untouched(self) -> None:
         text = FIXTURE.read_text("utf-8")
         payload = parse_code_judge_payload(text)

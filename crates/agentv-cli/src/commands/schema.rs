@@ -13,6 +13,9 @@ pub(crate) fn text(kind: SchemaKind) -> &'static str {
         SchemaKind::Targets => include_str!("../../../../schemas/targets.schema.json"),
         SchemaKind::Config => include_str!("../../../../schemas/config.schema.json"),
         SchemaKind::Result => include_str!("../../../../schemas/result.schema.json"),
+        SchemaKind::CodeJudgePayload => {
+            include_str!("../../../../schemas/code-judge-payload.schema.json")
+        }
     }
 }
 

@@ -169,7 +169,7 @@ fn no_example_is_marked() {
 #[test]
 fn schemas_are_printed_as_they_are_in_the_repository() {
     let cx = context();
-    for kind in ["eval", "targets", "config", "result"] {
+    for kind in ["eval", "targets", "config", "result", "code-judge-payload"] {
         let ran = cx.agentv(["schema", kind]).run();
         let file =
             Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../schemas/{kind}.schema.json"));
