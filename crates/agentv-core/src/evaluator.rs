@@ -171,6 +171,8 @@ impl OnError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdict {
     pub score: Score,
+    /// What a model wrote, where that is outside of the range.
+    pub raw_score: Option<f64>,
     pub hits: Vec<String>,
     pub misses: Vec<String>,
     pub reasoning: Option<String>,
@@ -191,6 +193,7 @@ impl Verdict {
     pub fn of(score: Score) -> Self {
         Self {
             score,
+            raw_score: None,
             hits: Vec::new(),
             misses: Vec::new(),
             reasoning: None,
@@ -201,6 +204,12 @@ impl Verdict {
             usage: None,
             votes: None,
         }
+    }
+
+    /// The score that a model wrote. Spec: "clamps `score` to `[0, 1]`"; what it wrote is kept.
+    pub fn of_model(raw: f64) -> Self {
+        let raw_score = Some(raw).filter(|raw| Score::checked(*raw).is_none() && raw.is_finite());
+        Self { raw_score, ..Self::of(Score::clamped(raw)) }
     }
 
     /// Full marks, for this reason.
@@ -249,6 +258,12 @@ impl EvaluatorError {
             usage: None,
             votes: None,
         }
+    }
+
+    /// A program gave a score that is out of range. Clamped, a score out of 100 would always pass.
+    pub fn score_range(raw: f64) -> Self {
+        let message = format!("scores are between 0 and 1; got {raw}");
+        Self::new(FailureKind::ScoreRange, message)
     }
 
     #[must_use]

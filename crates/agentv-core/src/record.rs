@@ -62,9 +62,10 @@ pub fn graded(
         reasoning: reasoning(case, &results),
         evaluator_provider_request: default_request,
         evaluator_usage: default_usage,
-        // The default judge has no entry of its own, unless it failed: then the entry says that this is no bad answer.
+        // The default judge has no entry of its own, unless there is more to say than the record can: that it failed, or
+        // which score it wrote.
         evaluator_results: (case.evaluators_given
-            || results.iter().any(|result| result.error.is_some()))
+            || results.iter().any(|result| result.error.is_some() || result.raw_score.is_some()))
         .then_some(results),
         trace_summary: Some(candidate.summary),
         execution_metrics: candidate.metrics,
@@ -264,6 +265,7 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
         name,
         kind: entry.kind.to_owned(),
         score: verdict.score.value(),
+        raw_score: verdict.raw_score,
         weight,
         verdict: verdict.word.unwrap_or_else(|| verdict.score.verdict()),
         hits: verdict.hits,

@@ -6,6 +6,9 @@ use agentv_wire::VerdictWord;
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Score(f64);
 
+/// How far a score may be outside of its range, as a sum of fractions may be.
+const ROUNDING: f64 = 1e-6;
+
 impl Score {
     pub const ZERO: Self = Self(0.0);
     pub const ONE: Self = Self(1.0);
@@ -14,6 +17,11 @@ impl Score {
     pub fn clamped(raw: f64) -> Self {
         // Adding zero turns -0 into 0.
         if raw.is_finite() { Self(raw.clamp(0.0, 1.0) + 0.0) } else { Self::ZERO }
+    }
+
+    /// A score that a program gave, which should know the range. `None` outside of it, but for what rounding adds.
+    pub fn checked(raw: f64) -> Option<Self> {
+        (-ROUNDING..=1.0 + ROUNDING).contains(&raw).then(|| Self::clamped(raw))
     }
 
     /// `part` of `whole` things held; all of nothing is everything.
@@ -106,6 +114,18 @@ mod tests {
         assert_eq!(Score::clamped(f64::NAN), Score::ZERO);
         assert_eq!(Score::clamped(f64::INFINITY), Score::ZERO);
         assert!(Score::clamped(-0.0).value().is_sign_positive());
+    }
+
+    #[test]
+    fn a_checked_score_is_in_range_but_for_rounding() {
+        for (raw, expected) in
+            [(0.5, 0.5), (1.0, 1.0), (1.000_000_5, 1.0), (-0.000_000_5, 0.0), (-0.0, 0.0)]
+        {
+            assert_eq!(Score::checked(raw).map(Score::value), Some(expected), "{raw}");
+        }
+        for raw in [95.0, 1.000_01, -0.000_01, f64::NAN, f64::INFINITY] {
+            assert_eq!(Score::checked(raw), None, "{raw}");
+        }
     }
 
     #[test]

@@ -57,7 +57,8 @@ pub struct CodeJudgePayload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub struct CodeJudgeOutput {
-    /// Out of range is clamped to `[0, 1]`.
+    /// From 0 to 1. Anything else is a grading error.
+    #[schemars(range(min = 0, max = 1))]
     pub score: f64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hits: Vec<String>,
@@ -65,7 +66,16 @@ pub struct CodeJudgeOutput {
     pub misses: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
-    /// Kept in the record, untouched.
+    /// An object or an array. Kept in the record, untouched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub details: Option<Object>,
+    pub details: Option<Details>,
+}
+
+/// What a judge has to say besides its verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[serde(untagged)]
+pub enum Details {
+    Object(Object),
+    Array(Vec<Value>),
 }

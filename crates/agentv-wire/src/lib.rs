@@ -34,7 +34,7 @@ pub mod target_proxy;
 pub mod trace;
 pub mod work;
 
-pub use code_judge::{CodeJudgeOutput, CodeJudgePayload};
+pub use code_judge::{CodeJudgeOutput, CodeJudgePayload, Details};
 pub use comparison::{Comparison, ComparisonVerdict, Comparisons};
 pub use event::{LogLevel, RunEvent};
 pub use exit::Exit;

@@ -120,6 +120,9 @@ pub struct EvaluatorResult {
     #[serde(rename = "type")]
     pub kind: String,
     pub score: f64,
+    /// The score as a model wrote it, where that is outside of `[0, 1]`; `score` is the nearest one inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_score: Option<f64>,
     /// The weight that went into the mean.
     pub weight: f64,
     pub verdict: VerdictWord,
@@ -157,6 +160,9 @@ pub struct Vote {
     pub target: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
+    /// The score as this judge wrote it, where that is outside of `[0, 1]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_score: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<VerdictWord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,6 +193,8 @@ pub enum FailureKind {
     Provider,
     /// The grader took too long.
     Timeout,
+    /// A judge script gave a score that is not between 0 and 1.
+    ScoreRange,
 }
 
 /// What a grading cost.

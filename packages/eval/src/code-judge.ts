@@ -6,13 +6,16 @@ import { type CodeJudgeInput, type CodeJudgeResult, CodeJudgeResultSchema } from
 export type CodeJudgeHandler = (input: CodeJudgeInput) => CodeJudgeResult | Promise<CodeJudgeResult>;
 
 /**
- * Makes this script a judge: reads stdin, calls the handler, prints its verdict. Whatever goes wrong is a verdict of
- * zero that says why, and exit code 1, which AgentV records as an error and not as a bad answer.
+ * Makes this script a judge: reads stdin, calls the handler, prints its verdict. Every failure is a verdict of zero that
+ * says why, and exit code 1, which AgentV records as a grading error and not as a bad answer. The score is printed as the
+ * handler gives it.
  */
 export function defineCodeJudge(handler: CodeJudgeHandler): void {
   keepStdoutClean();
-  void judge(handler).then(
-    (verdict) => process.stdout.write(`${JSON.stringify(verdict, null, 2)}\n`),
+  // The text is made inside of the chain, so that details that are not JSON fail like everything else.
+  const text = judge(handler).then((verdict) => `${JSON.stringify(verdict, null, 2)}\n`);
+  void text.then(
+    (text) => process.stdout.write(text),
     (error: unknown) => {
       const message = messageOf(error);
       const verdict = { score: 0, hits: [], misses: [message], reasoning: `Evaluation failed: ${message}` };
@@ -24,19 +27,9 @@ export function defineCodeJudge(handler: CodeJudgeHandler): void {
 }
 
 async function judge(handler: CodeJudgeHandler): Promise<CodeJudgeResult> {
-  const result = await handler(await readInput());
-  const parsed = CodeJudgeResultSchema.safeParse(clamped(result));
+  const parsed = CodeJudgeResultSchema.safeParse(await handler(await readInput()));
   if (!parsed.success) {
     throw new TypeError(`the verdict is not as expected: ${problems(parsed.error)}`);
   }
   return parsed.data;
-}
-
-/** Only finite numbers: NaN is no grade, and the schema says so. */
-function clamped(result: unknown): unknown {
-  if (typeof result !== "object" || result === null || !("score" in result)) {
-    return result;
-  }
-  const { score } = result;
-  return Number.isFinite(score) ? { ...result, score: Math.min(1, Math.max(0, score as number)) } : result;
 }

@@ -108,12 +108,13 @@ export const CodeJudgeInputSchema = z.object({
 });
 
 export const CodeJudgeResultSchema = z.object({
-  score: z.number().min(0).max(1),
+  /** From 0 to 1. AgentV checks the range, so that scores out of 100 are noticed and not cut off. */
+  score: z.number(),
   hits: ListSchema,
   misses: ListSchema,
-  reasoning: z.string().optional(),
-  /** Kept in the record, untouched. */
-  details: OwnDataSchema.optional(),
+  reasoning: z.string().nullish(),
+  /** An object or an array. Kept in the record, untouched. */
+  details: z.union([OwnDataSchema, z.array(z.unknown())]).nullish(),
 });
 
 /** Prompt templates get what judges get. */
@@ -127,6 +128,6 @@ export type ExecutionMetrics = z.infer<typeof ExecutionMetricsSchema>;
 export type TraceEvent = z.infer<typeof TraceEventSchema>;
 export type FileChange = z.infer<typeof FileChangeSchema>;
 export type CodeJudgeInput = z.infer<typeof CodeJudgeInputSchema>;
-/** As a handler returns it: the lists may be left out, and the score is clamped. */
+/** As a handler returns it: the lists may be left out. */
 export type CodeJudgeResult = z.input<typeof CodeJudgeResultSchema>;
 export type PromptTemplateInput = z.infer<typeof PromptTemplateInputSchema>;

@@ -1,12 +1,15 @@
 /** Judges and prompt templates as processes of their own, on both runtimes. */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { CodeJudgePayload } from "@agentv/core";
+import { type CodeJudgePayload, parseCodeJudgePayload } from "@agentv/core";
 import type { CodeJudgeInput, CodeJudgeResult } from "@agentv/eval";
 import { PAYLOAD, type Ran, RUNTIMES, runScript } from "./run-script.js";
 import { INFO, startStubProxy } from "./stub-proxy.js";
 
 const withConfig = (config: unknown): string => JSON.stringify({ ...PAYLOAD, config });
+
+const FULL_PAYLOAD = readFileSync(new URL("../../core/test/fixtures/payload.json", import.meta.url), "utf8");
 
 function verdictOf(ran: Ran): CodeJudgeResult {
   const verdict: unknown = JSON.parse(ran.stdout);
@@ -23,7 +26,7 @@ for (const runtime of RUNTIMES) {
     assert.equal(ran.code, 0, ran.stderr);
     const verdict = verdictOf(ran);
     assert.deepEqual([verdict.score, verdict.hits, verdict.misses], [1, ["It is Paris."], []]);
-    const input = verdict.details?.["input"] as CodeJudgeInput;
+    const { input } = verdict.details as { input: CodeJudgeInput };
     assert.deepEqual(input.config, { max_items: 3 });
     assert.deepEqual(input.outputMessages, [
       { role: "developer", content: 7, toolCalls: [{ tool: "look_up", input: { place_name: "France" } }] },
@@ -33,17 +36,34 @@ for (const runtime of RUNTIMES) {
     assert.match(ran.stderr, /a line of debugging/);
   });
 
-  test(`scores are clamped (${runtime})`, async () => {
-    for (const [score, expected] of [[7, 1], [-1, 0], [0.25, 0.25]]) {
+  test(`scores are passed on as they are (${runtime})`, async () => {
+    for (const score of [95, -1, 0.25]) {
       const ran = await runScript(runtime, "judge", withConfig({ verdict: { score } }));
-      assert.equal(verdictOf(ran).score, expected);
+      assert.deepEqual([ran.code, verdictOf(ran).score], [0, score]);
     }
+  });
+
+  test(`details are an object, an array or nothing (${runtime})`, async () => {
+    for (const details of [{ a: 1 }, [1, { b: 2 }], null]) {
+      const ran = await runScript(runtime, "judge", withConfig({ verdict: { score: 1, details } }));
+      assert.deepEqual([ran.code, verdictOf(ran).details], [0, details]);
+    }
+  });
+
+  test(`a judge gets the whole payload (${runtime})`, async () => {
+    const ran = await runScript(runtime, "judge", FULL_PAYLOAD);
+    assert.equal(ran.code, 0, ran.stderr);
+    const { input } = verdictOf(ran).details as { input: CodeJudgeInput };
+    assert.deepEqual(input, parseCodeJudgePayload(FULL_PAYLOAD));
+    assert.equal(input.candidateTrace?.[0]?.name, "look_up");
   });
 
   for (const [why, stdin, message] of [
     ["its handler throws", withConfig({ throw: true }), /^no luck$/],
     ["the verdict is none", withConfig({ verdict: { score: "high" } }), /^the verdict is not as expected: score: /],
-    ["details are no object", withConfig({ verdict: { score: 1, details: [1] } }), /details: /],
+    ["details are text", withConfig({ verdict: { score: 1, details: "x" } }), /details: /],
+    ["details are a number", withConfig({ verdict: { score: 1, details: 7 } }), /details: /],
+    ["details are not JSON", withConfig({ bigint: true }), /BigInt/],
     ["the payload lacks a key", '{"question": "?"}', /^the payload is not as expected: .*candidateAnswer: /],
     ["there is no JSON", "{", /no JSON/],
   ] as const) {

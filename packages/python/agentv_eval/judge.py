@@ -15,13 +15,13 @@ from .payload import CodeJudgePayload, read_code_judge_payload
 
 @dataclasses.dataclass
 class CodeJudgeResult:
-    """A verdict. The score is clamped to 0 … 1; ``details`` are kept in the record, untouched."""
+    """A verdict. The score is from 0 to 1; AgentV refuses others. ``details`` are kept in the record, untouched."""
 
     score: float
     hits: list[str] = dataclasses.field(default_factory=list)
     misses: list[str] = dataclasses.field(default_factory=list)
     reasoning: str | None = None
-    details: dict[str, Any] | None = None
+    details: dict[str, Any] | list[Any] | None = None
 
 
 Verdict = Union[CodeJudgeResult, Mapping[str, Any], float]
@@ -43,8 +43,8 @@ def code_judge(judge: Judge) -> Judge:
 def run(judge: Callable[[CodeJudgePayload], Verdict]) -> None:
     """Reads stdin, calls the judge, prints its verdict.
 
-    Whatever goes wrong is a verdict of zero that says why, and exit code 1, which AgentV records as an error and not as a
-    bad answer. What the judge prints goes to stderr: stdout belongs to the verdict.
+    Every failure is a verdict of zero that says why, and exit code 1, which AgentV records as a grading error and not as a
+    bad answer. What the judge prints goes to stderr: stdout belongs to the verdict. The score is printed as it is given.
     """
     try:
         with contextlib.redirect_stdout(sys.stderr):
@@ -73,9 +73,9 @@ def _checked(verdict: Verdict) -> dict[str, Any]:
     score = result.score
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
         raise TypeError(f"the score of a verdict is a finite number, not {score!r}")
-    if result.details is not None and not isinstance(result.details, Mapping):
-        raise TypeError(f"the details of a verdict are a mapping, not {result.details!r}")
-    fields = dataclasses.asdict(dataclasses.replace(result, score=min(1.0, max(0.0, score))))
+    if result.details is not None and not isinstance(result.details, (Mapping, list, tuple)):
+        raise TypeError(f"the details of a verdict are a mapping or a list, not {result.details!r}")
+    fields = dataclasses.asdict(result)
     # So that what json cannot write fails here, where it still becomes a verdict.
     json.dumps(fields, allow_nan=False)
     return {key: value for key, value in fields.items() if value is not None}

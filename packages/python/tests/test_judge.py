@@ -27,9 +27,13 @@ def run_judge(body: str, stdin: str = '{"candidate_answer": "It is Paris."}') ->
 class Judge(unittest.TestCase):
     def test_a_verdict_is_a_result_a_mapping_or_a_score(self) -> None:
         for body, expected in [
-            ("return CodeJudgeResult(7, hits=[payload.candidate_answer])", {"score": 1, "hits": ["It is Paris."], "misses": []}),
+            ("return CodeJudgeResult(1, hits=[payload.candidate_answer])", {"score": 1, "hits": ["It is Paris."], "misses": []}),
             ("return {'score': 0.5, 'details': {'a_key': 1}}", {"score": 0.5, "hits": [], "misses": [], "details": {"a_key": 1}}),
-            ("return -1", {"score": 0, "hits": [], "misses": []}),
+            ("return {'score': 1, 'details': [1, 2]}", {"score": 1, "hits": [], "misses": [], "details": [1, 2]}),
+            ("return {'score': 1, 'details': None}", {"score": 1, "hits": [], "misses": []}),
+            # AgentV decides about scores that are out of range.
+            ("return 95", {"score": 95, "hits": [], "misses": []}),
+            ("return -1", {"score": -1, "hits": [], "misses": []}),
         ]:
             code, verdict, stderr = run_judge(body)
             self.assertEqual((code, verdict, stderr), (0, expected, "debugging\n"))
@@ -46,7 +50,8 @@ class Judge(unittest.TestCase):
             ("return float('nan')", "finite number, not nan"),
             ("return {'hits': []}", "a verdict has a score"),
             ("return {'score': 1, 'verdict': 'pass'}", "no 'verdict'; put them into `details`"),
-            ("return {'score': 1, 'details': [1]}", "details of a verdict are a mapping"),
+            ("return {'score': 1, 'details': 'x'}", "details of a verdict are a mapping or a list"),
+            ("return {'score': 1, 'details': 7}", "details of a verdict are a mapping or a list"),
             ("return {'score': 1, 'details': {'a': object()}}", "not JSON serializable"),
         ]:
             code, verdict, stderr = run_judge(body)

@@ -314,21 +314,36 @@ fn s153_without_details_there_is_no_such_key() {
 }
 
 #[test]
-fn s154_details_that_are_no_object_fail_the_grading() {
+fn s154_details_that_are_neither_object_nor_array_fail_the_grading() {
     check_failed(&printed(r#"{"score":1,"details":<garbage>}"#), "parse", "not JSON");
     check_failed(&printed(r#"{"score":1,"hits":["h"],"details":"text"}"#), "parse", "`details`");
-    check_failed(&printed(r#"{"score":1,"details":[1]}"#), "parse", "`details`");
     check_failed(
         &printed(r#"{"score":1,"details":7}"#),
         "parse",
-        "must be a JSON object, not a number",
+        "must be a JSON object or array, not a number",
     );
+}
+
+#[test]
+fn details_may_be_an_array_and_null_means_none() {
+    let result = printed(r#"{"score":1,"details":[1,{"aB":null}]}"#);
+    assert_eq!((&result["details"], result.get("error")), (&json!([1, {"aB": null}]), None));
+    let result = printed(r#"{"score":1,"details":null}"#);
+    assert_eq!((result.get("details"), result.get("error")), (None, None));
+}
+
+#[test]
+fn a_score_out_of_range_is_a_grading_error() {
+    for (score, shown) in [("95", "95"), ("1.7", "1.7"), ("-2", "-2"), ("1.00001", "1.00001")] {
+        let why = format!("scores are between 0 and 1; got {shown}");
+        check_failed(&printed(&format!(r#"{{"score":{score}}}"#)), "score_range", &why);
+    }
 }
 
 #[test]
 fn a_result_is_cleaned() {
     for (score, kept) in
-        [("1.7", json!(1)), ("-2", json!(0)), ("0.25", json!(0.25)), ("1e300", json!(1))]
+        [("1.0000005", json!(1)), ("-1e-7", json!(0)), ("0.25", json!(0.25)), ("1", json!(1))]
     {
         assert_eq!(printed(&format!(r#"{{"score":{score}}}"#))["score"], kept, "{score}");
     }

@@ -131,6 +131,14 @@ fn s011_s067_scores_are_clamped() {
 }
 
 #[test]
+fn s011_s067_what_a_judge_wrote_is_kept_if_it_was_clamped() {
+    for (score, kept) in [("1.7", json!(1.7)), ("-2", json!(-2)), ("1", Value::Null)] {
+        let result = said(&format!(r#"{{"score": {score}}}"#));
+        assert_eq!(result["raw_score"], kept, "{result:#}");
+    }
+}
+
+#[test]
 fn s011_s067_lists_are_trimmed_to_four_texts() {
     let six = r#"{"score": 1, "hits": [" a ", "", "b", "  ", "c\n", 7, "d", "e", "f"], "misses": [null, "x"]}"#;
     check(six, 1.0, &["a", "b", "c", "d"], &["x"]);

@@ -184,6 +184,42 @@ fn s142_a_typescript_judge_reads_camel_case() {
     }
 }
 
+/// The keys of the payload as `agentv schema` prints them, in camelCase.
+fn payload_keys(cx: &TestContext) -> Vec<String> {
+    let printed = cx.agentv(["schema", "code-judge-payload"]).run().success().stdout.clone();
+    let schema: Value = serde_json::from_str(&printed).unwrap();
+    let required = schema["required"].as_array().unwrap().iter();
+    let words = required.map(|key| key.as_str().unwrap().split('_').collect::<Vec<_>>());
+    let camel = |words: Vec<&str>| {
+        let rest = words[1..].iter().map(|word| word[..1].to_uppercase() + &word[1..]);
+        std::iter::once(words[0].to_owned()).chain(rest).collect::<String>()
+    };
+    words.map(camel).collect()
+}
+
+#[test]
+fn a_judge_of_the_sdk_gets_every_key_of_the_payload() {
+    for runtime in RUNTIMES {
+        let cx = context();
+        let result = grade(&cx, runtime, &runtime.fixture("eval", "judge"), &json!({}));
+        let input = result["details"]["input"].as_object().unwrap();
+        for key in payload_keys(&cx) {
+            assert!(input.contains_key(&key), "{key} is not in {input:?}");
+        }
+    }
+}
+
+#[test]
+fn a_score_out_of_100_is_not_cut_off_by_the_sdk() {
+    for runtime in RUNTIMES {
+        let keys = json!({ "verdict": { "score": 95 } });
+        let script = runtime.fixture("eval", "judge");
+        let result = grade(&context(), runtime, &script, &keys);
+        assert_eq!(result["error"]["kind"], "score_range", "{result}");
+        assert_eq!(result["error"]["message"], "scores are between 0 and 1; got 95");
+    }
+}
+
 #[test]
 fn s143_judges_written_with_the_sdk_are_tested() {
     let package = repository().join("packages/core");

@@ -1,7 +1,7 @@
 //! What a judge is told to say, and what it said → a verdict.
 
 use super::json::first_object_where;
-use agentv_core::{Score, Verdict};
+use agentv_core::Verdict;
 use serde_json::Value;
 
 /// The rules of the reply. They hold for custom prompts, too.
@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Option<Verdict> {
         hits: texts(object.get("hits")),
         misses: texts(object.get("misses")),
         reasoning: reasoning.map(str::to_owned),
-        ..Verdict::of(Score::clamped(object.get("score")?.as_f64()?))
+        ..Verdict::of_model(object.get("score")?.as_f64()?)
     })
 }
 

@@ -251,18 +251,23 @@ export interface FileChange {
  */
 export interface CodeJudgeOutput {
   /**
-   * Out of range is clamped to `[0, 1]`.
+   * From 0 to 1. Anything else is a grading error.
    */
   score: number;
   hits?: string[];
   misses?: string[];
   reasoning?: string | null;
   /**
-   * Kept in the record, untouched.
+   * An object or an array. Kept in the record, untouched.
    */
-  details?: {
-    [k: string]: unknown;
-  } | null;
+  details?:
+    | (
+        | {
+            [k: string]: unknown;
+          }
+        | unknown[]
+      )
+    | null;
 }
 
 /** Per object, its keys on the wire: how TypeScript spells each, and which object is inside. */

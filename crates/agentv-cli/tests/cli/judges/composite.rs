@@ -115,7 +115,7 @@ fn a_script_gets_the_results_as_those_of_old_read_them() {
 #[test]
 fn a_script_runs_where_it_is_told() {
     let cx = quiet();
-    cx.write("here/agg.sh", "cat > given; echo '{\"score\": 1.5}'\n");
+    cx.write("here/agg.sh", "cat > given; echo '{\"score\": 1}'\n");
     let aggregator = json!({ "type": "code_judge", "path": "sh agg.sh", "cwd": "here" });
     assert_eq!(result(&cx, &composite(&members(), &aggregator))["score"], 1);
     assert!(cx.path("here/given").exists());
@@ -145,6 +145,8 @@ fn a_script_that_fails_is_a_failed_grading() {
     check_script_fails(&script("echo oops >&2; exit 3"), "provider", "oops");
     check_script_fails(&script("echo no JSON"), "parse", "the script printed: no JSON");
     check_script_fails(&script("echo '{\"score\": \"high\"}'"), "parse", "high");
+    let range = "scores are between 0 and 1; got 95";
+    check_script_fails(&script("echo '{\"score\": 95}'"), "score_range", range);
     let slow = json!({ "type": "code_judge", "path": "sleep 600", "timeout_seconds": 0.3 });
     check_script_fails(&slow, "timeout", "timed out after 300ms");
 }

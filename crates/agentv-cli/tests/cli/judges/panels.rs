@@ -80,6 +80,16 @@ fn every_vote_is_recorded_with_their_spread() {
 }
 
 #[test]
+fn a_vote_that_was_clamped_keeps_what_was_written() {
+    let replies = [json!({ "score": 7 }), json!({ "score": 0.5 })];
+    let result = panel(&replies, &json!({}));
+    assert_eq!((&result["score"], result.get("raw_score")), (&json!(0.75), None));
+    let votes = &result["votes"];
+    assert_eq!((&votes[0]["score"], &votes[0]["raw_score"]), (&json!(1), &json!(7)));
+    assert_eq!(votes[1].get("raw_score"), None);
+}
+
+#[test]
 fn a_judge_that_cannot_vote_does_not_count() {
     let replies = [json!({ "score": 0.5 }), Value::Null, json!("no object")];
     let result = panel(&replies, &json!({ "max_asks": 1 }));

@@ -117,6 +117,8 @@ fn a_score_below_what_is_required_fails_the_whole() {
     assert_eq!((&result["score"], &result["verdict"]), (&json!(0.625), &json!("fail")));
     assert_eq!(result["misses"], json!(["[depth] Goes deep - Score: 5/10 (fair)"]));
     assert_eq!(result["hits"], json!(["[style] style - Score: 10/10 (rich)"]));
+    // What the judge wrote, though it counts as 10.
+    assert_eq!(result["details"]["raw_scores"], json!({ "depth": 5, "style": 99 }));
 }
 
 #[test]

@@ -46,8 +46,10 @@ pub(super) enum ScriptFailure {
         shown(printed)
     )]
     NoScore { printed: String },
+    #[error("{}", EvaluatorError::score_range(*.score))]
+    ScoreRange { score: f64 },
     #[error(
-        "`details` in the script's result must be a JSON object, not {found}; wrap it, as in `\"details\": {{\"value\": …}}`"
+        "`details` in the script's result must be a JSON object or array, not {found}; wrap it, as in `\"details\": {{\"value\": …}}`"
     )]
     Details { found: &'static str },
 }
@@ -74,6 +76,7 @@ impl ScriptFailure {
             | Self::Exited { .. }
             | Self::TooManyCalls { .. }
             | Self::Withheld { .. } => FailureKind::Provider,
+            Self::ScoreRange { .. } => FailureKind::ScoreRange,
             Self::TooLong { .. }
             | Self::Silent
             | Self::NotJson { .. }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! The script prints `{"score": 0.5, "hits": ["…"], "misses": ["…"], "reasoning": "…", "details": {…}}`, of which only
-//! `score` is needed, and logs to stderr. Whatever else it does is a failed grading with score 0 and a message.
+//! `score`, from 0 to 1, is needed, and logs to stderr. Whatever else it does is a failed grading with score 0 and a message.
 
 mod failure;
 mod proxy;

@@ -259,7 +259,7 @@ async fn a_result_is_cleaned_and_kept() {
     let bench = Bench::new();
     bench.write(
         "out.json",
-        "\n {\"score\": 7, \"hits\": [\"a\", \" \", 3, \"b\"], \"misses\": \"no\", \"reasoning\": \"r\", \"verdict\": \"fail\",\
+        "\n {\"score\": 1.0000001, \"hits\": [\"a\", \" \", 3, \"b\"], \"misses\": \"no\", \"reasoning\": \"r\", \"verdict\": \"fail\",\
          \"details\": {\"someKey\": [1.0, {\"B\": null}], \"a\": 1}} \n",
     );
     let verdict = bench.shell("cat out.json; echo noise >&2").await.unwrap();
@@ -282,9 +282,10 @@ async fn details_are_optional() {
 }
 
 #[tokio::test]
-async fn a_score_below_zero_is_zero() {
-    let verdict = Bench::new().shell("echo '{\"score\": -3}'").await.unwrap();
-    assert_eq!(verdict.score, Score::ZERO);
+async fn details_may_be_an_array() {
+    let bench = Bench::new();
+    let verdict = bench.shell("echo '{\"score\": 1, \"details\": [1, {\"a\": 2}]}'").await;
+    assert_eq!(verdict.unwrap().details, Some(json!([1, {"a": 2}])));
 }
 
 // What goes wrong
@@ -333,11 +334,19 @@ async fn output_that_is_no_result_is_named() {
 }
 
 #[tokio::test]
-async fn details_that_are_no_object_fail_the_grading() {
-    for (details, found) in
-        [("[1]", "a list"), ("\"x\"", "text"), ("1", "a number"), ("true", "true or false")]
-    {
-        let start = format!("`details` in the script's result must be a JSON object, not {found}");
+async fn a_score_out_of_range_fails_the_grading() {
+    for (score, shown) in [("95", "95"), ("-3", "-3"), ("1.00001", "1.00001"), ("1e300", "1000")] {
+        let script = format!("echo '{{\"score\": {score}}}'");
+        let start = format!("scores are between 0 and 1; got {shown}");
+        check(&script, FailureKind::ScoreRange, &start).await;
+    }
+}
+
+#[tokio::test]
+async fn details_that_are_neither_object_nor_array_fail_the_grading() {
+    for (details, found) in [("\"x\"", "text"), ("1", "a number"), ("true", "true or false")] {
+        let start =
+            format!("`details` in the script's result must be a JSON object or array, not {found}");
         let script = format!("echo '{{\"score\": 1, \"details\": {details}}}'");
         check(&script, FailureKind::Parse, &start).await;
     }

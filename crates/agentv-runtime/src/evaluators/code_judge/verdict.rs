@@ -27,12 +27,13 @@ pub(super) fn parse(stdout: &Captured) -> Result<Verdict, ScriptFailure> {
     let Some(score) = result.get("score").and_then(Value::as_f64) else {
         return Err(ScriptFailure::NoScore { printed: printed() });
     };
+    let score = Score::checked(score).ok_or(ScriptFailure::ScoreRange { score })?;
     Ok(Verdict {
         hits: texts(&result, "hits"),
         misses: texts(&result, "misses"),
         reasoning: result.get("reasoning").and_then(Value::as_str).map(str::to_owned),
         details: details(&mut result)?,
-        ..Verdict::of(Score::clamped(score))
+        ..Verdict::of(score)
     })
 }
 
@@ -47,8 +48,7 @@ fn texts(result: &Object, key: &str) -> Vec<String> {
 fn details(result: &mut Object) -> Result<Option<Value>, ScriptFailure> {
     let found = match result.shift_remove("details") {
         None | Some(Value::Null) => return Ok(None),
-        Some(details @ Value::Object(_)) => return Ok(Some(details)),
-        Some(Value::Array(_)) => "a list",
+        Some(details @ (Value::Object(_) | Value::Array(_))) => return Ok(Some(details)),
         Some(Value::String(_)) => "text",
         Some(Value::Number(_)) => "a number",
         Some(Value::Bool(_)) => "true or false",

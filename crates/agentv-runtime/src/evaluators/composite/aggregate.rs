@@ -136,13 +136,15 @@ impl Code {
             return Err(failed(format!("the script failed: {}", output.stderr.tail(2000))));
         }
         let text = output.stdout.text_lossy();
-        printed(text.trim()).ok_or_else(|| {
+        let (score, verdict) = printed(text.trim()).ok_or_else(|| {
             let message = format!(
                 "print one JSON object such as `{{\"score\": 0.5}}`; the script printed: {}",
                 text.trim()
             );
             EvaluatorError::new(FailureKind::Parse, message)
-        })
+        })?;
+        let score = Score::checked(score).ok_or_else(|| EvaluatorError::score_range(score))?;
+        Ok(Verdict { score, ..verdict })
     }
 }
 
@@ -221,9 +223,10 @@ fn results(members: &[&EvaluatorResult]) -> Object {
     members.iter().map(|member| (member.name.clone(), one(member))).collect()
 }
 
-/// What a script printed; a verdict word of its own wins over the score's.
-fn printed(text: &str) -> Option<Verdict> {
+/// What a script printed: its score, not yet checked, and the rest. A verdict word of its own wins over the score's.
+fn printed(text: &str) -> Option<(f64, Verdict)> {
     let result: Object = serde_json::from_str(text).ok()?;
+    let score = result.get("score")?.as_f64()?;
     let texts = |key: &str| {
         let items =
             result.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -234,13 +237,14 @@ fn printed(text: &str) -> Option<Verdict> {
             .map(str::to_owned)
             .collect()
     };
-    Some(Verdict {
+    let verdict = Verdict {
         hits: texts("hits"),
         misses: texts("misses"),
         reasoning: result.get("reasoning").and_then(Value::as_str).map(str::to_owned),
         word: result
             .get("verdict")
             .and_then(|word| serde_json::from_value::<VerdictWord>(word.clone()).ok()),
-        ..Verdict::of(Score::clamped(result.get("score")?.as_f64()?))
-    })
+        ..Verdict::of(Score::ZERO)
+    };
+    Some((score, verdict))
 }

@@ -50,6 +50,7 @@ fn cast(name: &str, outcome: &Result<Verdict, EvaluatorError>) -> agentv_wire::V
     agentv_wire::Vote {
         target: name.to_owned(),
         score: verdict.map(|verdict| verdict.score.value()),
+        raw_score: verdict.and_then(|verdict| verdict.raw_score),
         verdict: verdict.map(|verdict| verdict.word.unwrap_or_else(|| verdict.score.verdict())),
         reasoning: verdict.and_then(|verdict| verdict.reasoning.clone()),
         error: outcome.as_ref().err().map(|error| EvaluatorFailure {

@@ -218,7 +218,8 @@ impl Rubrics {
                 verdict.misses.push(text);
             }
             parts.push((Score::clamped(points(found.score) / points(TOP)), item.weight));
-            raw_scores.insert(item.id.clone(), json!(found.score));
+            let written = found.out_of_range.map_or_else(|| json!(found.score), |raw| json!(raw));
+            raw_scores.insert(item.id.clone(), written);
         }
         verdict.score = score::aggregate(parts);
         verdict.word = fails.then_some(VerdictWord::Fail);
@@ -246,14 +247,18 @@ fn section(prompt: &mut String, name: &str, value: &str) {
 struct Found<'r> {
     /// From 0 to 10; a met check is 10.
     score: u64,
+    /// What the judge wrote, where that is not from 0 to 10.
+    out_of_range: Option<f64>,
     reasoning: Option<&'r str>,
 }
 
 impl<'r> Found<'r> {
     fn of(check: Option<&'r Value>, mode: Mode) -> Self {
         let Some(check) = check else {
-            return Self { score: 0, reasoning: Some("the judge did not check this") };
+            let reasoning = Some("the judge did not check this");
+            return Self { score: 0, out_of_range: None, reasoning };
         };
+        let mut out_of_range = None;
         let score = match mode {
             Mode::Checklist => {
                 if check.get("satisfied") == Some(&Value::Bool(true)) {
@@ -263,11 +268,9 @@ impl<'r> Found<'r> {
                 }
             }
             Mode::Ranges => {
-                let raw = check
-                    .get("score")
-                    .and_then(Value::as_f64)
-                    .unwrap_or(0.0)
-                    .clamp(0.0, points(TOP));
+                let written = check.get("score").and_then(Value::as_f64).unwrap_or(0.0);
+                let raw = written.clamp(0.0, points(TOP));
+                out_of_range = (written - raw != 0.0).then_some(written);
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
@@ -278,7 +281,7 @@ impl<'r> Found<'r> {
             }
         };
         let reasoning = check.get("reasoning").and_then(Value::as_str).map(str::trim);
-        Self { score, reasoning: reasoning.filter(|text| !text.is_empty()) }
+        Self { score, out_of_range, reasoning: reasoning.filter(|text| !text.is_empty()) }
     }
 
     /// A required item is a hit from its own bar up, any other scored one from 7.
