@@ -158,9 +158,9 @@ fn what_is_wrong_with_a_header_is_said_once() {
     let cx = echoing();
     fs::write(cx.path("t.csv"), b"\xff\xfei\0d\0").unwrap();
     run(&cx, "t.csv", &[]).code(2).stderr_has("the file is UTF-16");
-    cx.write("t.csv", "input,criteria,,__expected\nq,x,note,equals\n");
+    cx.write("t.csv", "input,criteria,,__metric\nq,x,note,equals\n");
     let ran = run(&cx, "t.csv", &[]);
-    ran.success().stderr_has("column 3 has no name").stderr_has("`__expected` is not read");
+    ran.success().stderr_has("column 3 has no name").stderr_has("`__metric` is not read");
     ran.stderr_has("there is no column `id`");
     assert_eq!(asked(&ran), [("row-4b48e26e21".to_owned(), "q".to_owned())]);
 }

@@ -134,9 +134,7 @@ evalcases:
     id: three
     input: q
     <RUBRICS 4>
-"
-        .replace("shared: &graders", "graders: &graders")
-        .as_str(),
+",
     );
 }
 

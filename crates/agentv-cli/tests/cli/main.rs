@@ -22,6 +22,7 @@ mod eval;
 mod events;
 mod examples;
 mod files;
+mod gates;
 mod generate;
 mod grade;
 mod identity;

@@ -364,6 +364,20 @@ impl<'a, 't> Fields<'a, 't> {
         rest
     }
 
+    /// The entries under these keys that were not asked for and are not `null`. They count as read from now on, but not as
+    /// known keys, which are suggested to the user.
+    pub fn unread(&mut self, keys: &[&str]) -> Vec<&'t Entry<'t>> {
+        let mut found = Vec::new();
+        for (entry, taken) in self.map.iter().zip(&mut self.taken) {
+            let is_one = || keys.iter().any(|key| same_key(&entry.key, key));
+            if !*taken && !entry.value.is_null() && is_one() {
+                *taken = true;
+                found.push(entry);
+            }
+        }
+        found
+    }
+
     /// Notes the keys that nobody asked for.
     pub fn finish(&mut self, leftovers: Leftovers) {
         for entry in self.rest() {

@@ -4,6 +4,7 @@ use super::csv::{BOM, Cells, Dialect, Records, Table, check_quotes, text_of};
 use super::stream::{Data, Row, Seen};
 use crate::config::{Notes, Presence, Span, suggestion};
 use crate::load::suite::defaults::{Defaults, INPUT, OUTCOME, TEXTS};
+use crate::load::suite::unread::GRADER_KEYS;
 use std::io::{self, BufRead};
 use std::path::Path;
 
@@ -59,6 +60,9 @@ const QUESTIONS: [&str; 3] = ["question", "prompt", "query"];
 
 /// Ends the name of a column whose cells are JSON.
 pub(super) const JSON_SUFFIX: &str = ":json";
+
+/// Begins the names of promptfoo's columns with checks.
+const PROMPTFOO_CHECK: &str = "__expected";
 
 /// What may stand between cells, the likeliest first.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
@@ -206,6 +210,13 @@ fn columns(cells: &Cells, defaults: &Defaults, notes: &mut Notes) -> Vec<Column>
                 twin + 1
             );
             notes.error("csv::header", Some(span), message).help("rename or remove one of them");
+        } else if is_grader(&column, defaults) {
+            let message = format!(
+                "the column `{}` is not read, so its checks would be left out",
+                column.name
+            );
+            let help = "name it `evaluators`, with a JSON list of evaluators in each cell; rename it if it is a var";
+            notes.error("evaluator::not-read", Some(span), message).help(help);
         } else if column.name.starts_with("__") {
             let message = format!("the column `{}` is not read", column.name);
             let help = "names with `__` mean something to other tools; say what is expected in `criteria`, `expected_output` or `evaluators`";
@@ -215,6 +226,19 @@ fn columns(cells: &Cells, defaults: &Defaults, notes: &mut Notes) -> Vec<Column>
     }
     adopt_question(&mut columns, defaults);
     columns
+}
+
+/// Whether other tools, or other versions of AgentV, would read checks in this column, and the suite does not use it as a
+/// var.
+fn is_grader(column: &Column, defaults: &Defaults) -> bool {
+    match column.place {
+        ColumnPlace::Case(_) => false,
+        ColumnPlace::Nowhere => column.name.starts_with(PROMPTFOO_CHECK),
+        ColumnPlace::Var => {
+            GRADER_KEYS.contains(&snake_case(&column.name).as_str())
+                && !defaults.ask_for(&column.name)
+        }
+    }
 }
 
 fn column(cell: &str) -> Column {

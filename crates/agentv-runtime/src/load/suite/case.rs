@@ -5,6 +5,7 @@ use super::defaults::{completed, wrong_vars};
 use super::evaluators::{SharedEvaluators, warn_of_empty_list, warn_of_second_name};
 use super::messages::MessageReader;
 use super::scope::CaseScope;
+use super::unread::{GraderPlace, refuse_graders};
 use super::workspace;
 use crate::config::{Cost, Fields, Leftovers, Node, Notes, Owner};
 use crate::evaluators::CaseDigest;
@@ -15,7 +16,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// Keys that say something to people only, or that other versions of AgentV read; and `vars`, which are put in by then.
-const PASSED_OVER: [&str; 5] = ["description", "note", "reference_answer", "evaluator", "vars"];
+const PASSED_OVER: [&str; 4] = ["description", "note", "reference_answer", "vars"];
 
 /// The id of a case, if it has one.
 pub(in crate::load) fn id<'n>(node: &'n Node<'_>) -> Option<&'n str> {
@@ -67,6 +68,7 @@ pub(in crate::load) fn check(
     let workspace = fields.node("workspace").or(workspace);
     let workspace =
         workspace.and_then(|node| workspace::read(node, &mut fields, &scope.given.suite.dir));
+    refuse_graders(&mut fields, GraderPlace::Case);
     fields.finish(Leftovers::Warn);
     let failed = fields.failed();
 
@@ -197,6 +199,7 @@ fn execution<'t>(fields: &mut Fields<'_, 't>) -> Execution<'t> {
     let target = execution.take("target");
     execution.node("evaluators");
     execution.node("workspace");
+    refuse_graders(&mut execution, GraderPlace::CaseExecution);
     execution.finish(Leftovers::Warn);
     let given = |key| node.get(key).filter(|node| !node.is_null());
     Execution { target, evaluators: given("evaluators"), workspace: given("workspace") }

@@ -5,7 +5,7 @@ use crate::hash::ContentHasher;
 use agentv_core::prompt::fill;
 use agentv_wire::number;
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What the cases of a suite have unless they say otherwise. Mostly nothing.
 #[derive(Debug, Default)]
@@ -61,6 +61,28 @@ impl Defaults {
     /// Whether the suite has one of these texts, by its place among [`TEXTS`].
     pub(in crate::load) fn has(&self, text: usize) -> bool {
         self.texts.iter().any(|entry| TEXTS[text].iter().any(|key| same_key(&entry.key, key)))
+    }
+
+    /// Whether a text of the suite asks for this var.
+    pub(in crate::load) fn ask_for(&self, name: &str) -> bool {
+        self.texts.iter().any(|entry| asks_for(&entry.value, name))
+    }
+}
+
+/// Whether a text in this value asks for `{{ name }}`.
+fn asks_for(node: &Node<'_>, name: &str) -> bool {
+    match &node.kind {
+        Kind::Text(text) => {
+            let found = Cell::new(false);
+            fill(text, |asked| {
+                found.set(found.get() || asked == name);
+                None
+            });
+            found.get()
+        }
+        Kind::List(items) => items.iter().any(|item| asks_for(item, name)),
+        Kind::Map(entries) => entries.iter().any(|entry| asks_for(&entry.value, name)),
+        _ => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The suite's own keys: what is written at the head of an eval file, or in the file beside a dataset.
 
 use super::defaults::TEXTS;
+use super::unread::{GraderPlace, refuse_graders};
 use crate::config::{Cost, Env, Fields, FromNode as _, Leftovers, Node, Notes};
 use crate::evaluators::entry;
 use crate::load::discover::paths::suite_id;
@@ -45,7 +46,7 @@ pub(super) struct ReadHead<'t> {
 }
 
 /// Keys of the head that mean something to people or to other tools.
-const SILENT: [&str; 6] = ["$schema", "description", "name", "version", "metadata", "evaluator"];
+const SILENT: [&str; 5] = ["$schema", "description", "name", "version", "metadata"];
 
 /// The names of the list of cases, the best first.
 pub(in crate::load) const CASES: [&str; 3] = ["evalcases", "tests", "eval_cases"];
@@ -67,6 +68,7 @@ impl Head {
         let legacy_target: Option<String> = fields.take("target");
         let execution = fields.node("execution");
         let mut workspace = fields.node("workspace");
+        refuse_graders(&mut fields, GraderPlace::Suite);
         fields.finish(Leftovers::Warn);
         let mut list = None;
         if let Some(node) = execution {
@@ -90,6 +92,7 @@ impl Head {
             if let Some(tools) = fields.take("exploration_tools") {
                 head.exploration_tools = tools;
             }
+            refuse_graders(&mut fields, GraderPlace::SuiteExecution);
             fields.finish(Leftovers::Warn);
         }
         head.target = head.target.or(legacy_target);

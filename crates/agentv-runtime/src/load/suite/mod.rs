@@ -15,5 +15,6 @@ pub(super) mod raw_suite;
 pub(super) mod rubrics;
 pub(super) mod scope;
 mod split;
+pub(super) mod unread;
 pub(super) mod v2_notes;
 pub(super) mod workspace;
