@@ -116,6 +116,7 @@ fn commands_and_their_health_checks_are_tried() {
 #[test]
 fn judges_need_what_runs_them() {
     let cx = mocked(&[]);
+    cx.script("own.sh", "#!/bin/sh\n");
     let judge = |name: &str, script: &str| {
         format!("      - {{ name: {name}, type: code_judge, script: {script} }}\n")
     };

@@ -22,7 +22,7 @@ mod tests;
 pub use command::{Command, Gentle, Stdin};
 pub use find::{FindError, find};
 pub use output::{Captured, Output, ProgramExit};
-pub use quote::{first_program, quote};
+pub use quote::{first_program, is_plain, quote};
 pub use run::{Processes, RunError};
 pub use tree::become_subreaper;
 pub use watch::{OutputStream, Watch, Watcher};

@@ -8,8 +8,12 @@ pub fn quote(value: &str) -> String {
 /// The program that a script for the shell starts with, where that is plain to see. What the shell does itself is none.
 pub fn first_program(script: &str) -> Option<&str> {
     let word = script.split_whitespace().next()?;
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+');
-    (word.chars().all(is_plain) && !SHELL_WORDS.contains(&word)).then_some(word)
+    (is_plain(word) && !SHELL_WORDS.contains(&word)).then_some(word)
+}
+
+/// Whether a shell takes a word as it is written.
+pub fn is_plain(word: &str) -> bool {
+    word.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+'))
 }
 
 const SHELL_WORDS: [&str; 30] = [

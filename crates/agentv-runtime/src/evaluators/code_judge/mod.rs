@@ -83,6 +83,7 @@ impl FromConfig for CodeJudge {
         let cwd = cwd(fields, build);
         let timeout_seconds = fields.take("timeout_seconds");
         let script: Script = fields.need_of(&["script", "command"])?;
+        script.check_files("script", &cwd, fields);
         for file in script.files(&cwd) {
             build.depends_on(&file);
         }

@@ -3,6 +3,7 @@
 use super::Composite;
 use super::aggregate::{Aggregator, Code};
 use crate::config::{Fields, Kind, Leftovers, Node, suggestion};
+use crate::evaluators::script::Script;
 use crate::evaluators::{Build, entry, template};
 use agentv_core::{EvaluatorEntry, Weight};
 use schemars::JsonSchema;
@@ -78,6 +79,7 @@ fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggr
                 .map_or_else(|| build.eval_dir.to_owned(), |cwd| build.eval_dir.join(cwd));
             let time_limit = own.take("timeout_seconds");
             let script: String = own.need_of(&["path", "script", "command"])?;
+            Script::Shell(script.clone()).check_files("path", &cwd, &mut own);
             depends_on_words(&script, &cwd, build);
             Some(Aggregator::Code(Code {
                 script,
