@@ -4,7 +4,7 @@ use crate::config::Env;
 use crate::evaluators::ask::{Question, ask};
 use crate::evaluators::reply;
 use crate::process::{Command, Gentle, Processes, RunError, Stdin, first_program};
-use agentv_core::evaluator::Needs;
+use agentv_core::evaluator::{Needs, OnError};
 use agentv_core::prompt::fill;
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
 use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
@@ -72,16 +72,20 @@ impl Aggregator {
         }
     }
 
-    /// The members as the record shows them: with the weights that counted, where weights count.
-    pub(super) fn shown(&self, mut members: Vec<EvaluatorResult>) -> Vec<EvaluatorResult> {
-        if let Self::WeightedAverage { weights } = self {
-            for member in &mut members {
-                let excluded = member.weight == 0.0 && member.error.is_some();
-                let weight = weights.get(&member.name).copied().unwrap_or(Weight::ONE);
-                member.weight = if excluded { 0.0 } else { weight.value() };
-            }
-        }
-        members
+    /// The members as the record shows them: with the weights that counted. A script and a model look at every member,
+    /// regardless of its own `weight`.
+    pub(super) fn shown(&self, results: Vec<(EvaluatorResult, OnError)>) -> Vec<EvaluatorResult> {
+        let weight = |member: &EvaluatorResult| match self {
+            Self::WeightedAverage { weights } => weights.get(&member.name).copied(),
+            Self::Code(_) | Self::Model { .. } => None,
+        };
+        let shown = results.into_iter().map(|(mut member, on_error)| {
+            let excluded = member.error.is_some() && on_error == OnError::Exclude;
+            let counted = weight(&member).unwrap_or(Weight::ONE).value();
+            member.weight = if excluded { 0.0 } else { counted };
+            member
+        });
+        shown.collect()
     }
 }
 

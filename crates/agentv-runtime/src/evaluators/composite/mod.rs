@@ -66,7 +66,8 @@ impl Evaluator for Composite {
             let counted: Vec<&EvaluatorResult> = counted.map(|(result, _)| result).collect();
             self.aggregator.aggregate(&counted, cx).await
         };
-        let members = Some(self.aggregator.shown(results));
+        let policies = self.members.iter().map(|member| member.on_error);
+        let members = Some(self.aggregator.shown(results.into_iter().zip(policies).collect()));
         match verdict {
             Ok(verdict) => Ok(Verdict { members, ..verdict }),
             Err(error) => Err(EvaluatorError { members, ..error }),
