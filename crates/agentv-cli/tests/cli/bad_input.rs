@@ -146,7 +146,7 @@ fn strict_refuses_before_anything_is_called() {
 }
 
 #[test]
-fn a_missing_file_is_a_warning_with_the_places_that_were_tried() {
+fn a_missing_file_is_an_error_with_the_places_that_were_tried() {
     let cx = mocked(&[]);
     let parts = "[{type: text, value: Read}, {type: file, value: gone.md}]";
     cx.write(
@@ -154,12 +154,8 @@ fn a_missing_file_is_a_warning_with_the_places_that_were_tried() {
         &format!("evalcases:\n  - id: a\n    expected_outcome: x\n    evaluators: [{GRADER}]\n    input: [{{role: user, content: {parts}}}]\n"),
     );
     let ran = eval(&cx, &[]);
-    ran.success()
-        .stderr_has("gone.md")
-        .stderr_has("suite.yaml:5:")
-        .stdout_has("Warnings in files: 1");
-    assert_eq!(ran.record()["lm_provider_request"]["question"], "Read");
-    eval(&cx, &["--strict"]).code(2);
+    ran.code(2).stderr_has("gone.md").stderr_has("suite.yaml:5:");
+    ran.stderr_has(&format!("create one of {}", cx.path("gone.md").display()));
 }
 
 #[test]

@@ -4,3 +4,4 @@
 mod failed_gradings;
 mod missing_judges;
 mod unread_graders;
+mod unusable_messages;

@@ -153,20 +153,15 @@ impl MessageReader<'_> {
                 Some(known)
             }
             Err(Missing::NotFound { tried }) => {
-                let message =
-                    format!("`{reference}` was not found, so {} runs without it", fields.owner());
-                fields
-                    .warning_at("case::file", span, message)
-                    .help(format!("tried: {}", listed(&tried)));
+                let message = format!("`{reference}` of {} was not found", fields.owner());
+                let help = format!("correct the path, or create one of {}", listed(&tried));
+                fields.error_at("case::file", span, message).help(help);
                 None
             }
             Err(Missing::Unreadable { path, reason }) => {
-                let message = format!(
-                    "`{}` cannot be read, so {} runs without it: {reason}",
-                    path.display(),
-                    fields.owner()
-                );
-                fields.warning_at("case::file", span, message);
+                let path = path.display();
+                let message = format!("`{path}` of {} cannot be read: {reason}", fields.owner());
+                fields.error_at("case::file", span, message).help("name a file that can be read");
                 None
             }
         }
@@ -226,24 +221,36 @@ impl MessageReader<'_> {
     }
 }
 
+/// The role of a message. Without one the message could not be sent, and the case would ask something else.
 fn role(node: &Node<'_>, fields: &mut Fields<'_, '_>) -> Option<Role> {
     let written = node.get("role");
     let role = written.and_then(Node::as_text).and_then(Role::of);
     if role.is_none() {
-        let near = written.and_then(Node::as_text).and_then(|text| suggestion(text, Role::NAMES));
-        let reason = match near {
-            Some(near) => format!("its `role` is not known; did you mean `{near}`?"),
-            None => format!("its `role` must be one of {}", Role::NAMES.join(", ")),
+        let found = written.and_then(Node::as_text);
+        let message = match found {
+            Some(found) => {
+                format!("a message of {} has the unknown role `{found}`", fields.owner())
+            }
+            None => format!("a message of {} has no `role`", fields.owner()),
         };
-        left_out(node, fields, &reason);
+        let help = match found.and_then(|found| suggestion(found, Role::NAMES)) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("use one of {}", Role::NAMES.join(", ")),
+        };
+        let span = written.map_or_else(|| head_of(node), |written| written.span);
+        fields.error_at("case::role", span, message).help(help);
     }
     role
 }
 
+/// The first key of a message, or all of what is not a mapping.
+fn head_of(node: &Node<'_>) -> Span {
+    node.as_map().and_then(|map| map.first()).map_or(node.span, |entry| entry.key_span)
+}
+
 fn left_out(node: &Node<'_>, fields: &mut Fields<'_, '_>, reason: &str) {
-    let span = node.as_map().and_then(|map| map.first()).map_or(node.span, |entry| entry.key_span);
     let message = format!("a message of {} is left out: {reason}", fields.owner());
-    fields.warning_at("case::message", span, message);
+    fields.warning_at("case::message", head_of(node), message);
 }
 
 /// Text that looks like our own role markers would be taken for another speaker.
