@@ -225,8 +225,12 @@ pub enum ProviderErrorKind {
         #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_milliseconds")]
         retry_after: Option<Duration>,
     },
-    /// No answer, or only a part of one: the connection could not be made, or broke.
+    /// No answer, or only a part of one: the connection broke.
     Network,
+    /// The connection could not be made, so nothing was sent.
+    Unreachable,
+    /// The program could not be started.
+    NotStarted,
     /// Anything else that will not get better by asking again.
     Failed,
 }
@@ -270,9 +274,19 @@ impl ProviderError {
         Self::new(kind, message).with("http_status", status)
     }
 
-    /// A connection that could not be made, or broke.
+    /// A connection that broke.
     pub fn network(message: impl Into<String>) -> Self {
         Self::new(ProviderErrorKind::Network, message)
+    }
+
+    /// A connection that could not be made.
+    pub fn unreachable(message: impl Into<String>) -> Self {
+        Self::new(ProviderErrorKind::Unreachable, message)
+    }
+
+    /// A program that could not be started.
+    pub fn not_started(message: impl Into<String>) -> Self {
+        Self::new(ProviderErrorKind::NotStarted, message)
     }
 
     /// `what` timed out after this long.
@@ -307,6 +321,19 @@ impl ProviderError {
             cost_usd: self.metadata.get(COST).and_then(serde_json::Value::as_f64),
             token_usage: usage.and_then(|usage| serde_json::from_value(usage).ok()),
             duration_ms: None,
+        }
+    }
+
+    /// Whether it is certain that no model worked for it: a server refused it, or it never left.
+    pub fn is_free(&self) -> bool {
+        match self.kind {
+            ProviderErrorKind::Http { .. }
+            | ProviderErrorKind::Unreachable
+            | ProviderErrorKind::NotStarted => true,
+            ProviderErrorKind::Timeout
+            | ProviderErrorKind::Cancelled
+            | ProviderErrorKind::Network
+            | ProviderErrorKind::Failed => false,
         }
     }
 

@@ -57,9 +57,10 @@ impl RetryPolicy {
             ProviderErrorKind::Http { status, .. } => {
                 !Self::NEVER_RETRIED.contains(&status) && self.status_codes.contains(&status)
             }
-            ProviderErrorKind::Network => true,
+            ProviderErrorKind::Network | ProviderErrorKind::Unreachable => true,
             ProviderErrorKind::Timeout
             | ProviderErrorKind::Cancelled
+            | ProviderErrorKind::NotStarted
             | ProviderErrorKind::Failed => false,
         }
     }

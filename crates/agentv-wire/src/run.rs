@@ -314,6 +314,7 @@ impl RunSpend {
             sum.cost_usd += more.cost_usd;
             sum.tokens += more.tokens;
             sum.unpriced += more.unpriced;
+            sum.unreported += more.unreported;
         }
     }
 }
@@ -330,6 +331,9 @@ pub struct Spent {
     /// Calls that were answered without a word on their cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unpriced: u64,
+    /// Calls that failed, or were cut off, before they reported what they used. Nothing is counted for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreported: u64,
 }
 
 impl Spent {

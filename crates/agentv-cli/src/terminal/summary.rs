@@ -134,7 +134,8 @@ fn cost(RunSpend { targets, judges }: &RunSpend, screen: &mut Screen) {
     if dollars == 0.0 && tokens == 0 {
         return;
     }
-    let unpriced = targets.unpriced + judges.unpriced;
+    let unreported = targets.unreported + judges.unreported;
+    let unpriced = targets.unpriced + judges.unpriced + unreported;
     let calls = targets.calls + judges.calls;
     let total = if unpriced >= calls { "unknown".to_owned() } else { money(dollars) };
     let parts = if judges.calls > 0 && total != "unknown" {

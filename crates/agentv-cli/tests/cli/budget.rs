@@ -259,14 +259,65 @@ fn an_agent_that_fails_is_paid_for_and_a_server_that_refuses_is_not() {
 }
 
 #[test]
-fn a_connection_that_breaks_costs_what_was_reserved() {
+fn an_estimate_is_held_for_a_connection_that_breaks_and_not_shown_as_used() {
     let api = FakeLlm::start(|_| FakeReply::dropped());
     let cx = with_targets(&[priced("default", &api) + "    max_retries: 0\n"]);
     cx.write("suite.yaml", &cases(&["a", "b", "c"]));
     // A prompt of a few tokens, and a thousand for the answer: a dollar.
     let ran = eval(&cx, &["--max-cost", "1.5"]);
-    ran.code(3).stderr_has("$2.00 of $1.50; 1 case was not run");
+    ran.code(3).stdout_lacks("Cost:").stderr_has(
+        "$0.00 of $1.50, and an estimate of $2.00 for 2 failed calls that did not report their use; 1 case was not run",
+    );
     assert_eq!(api.asked().len(), 2);
+    let used = json!({ "calls": 2, "cost_usd": 0, "tokens": 0, "unreported": 2 });
+    assert_eq!(info(&folder(&cx))["totals"]["spend"]["targets"], used);
+    let ran = resume(&cx, &["--max-cost", "1.5"]);
+    ran.code(3).stderr_has(
+        "2 earlier calls failed without a report of what was used, and the budget does not count them",
+    );
+}
+
+#[test]
+fn commands_that_fail_show_no_tokens() {
+    let cx = with_targets(&[cli_target("default", "exit 1")]);
+    cx.write("suite.yaml", &cases(&["a", "b", "c"]));
+    let ran = eval(&cx, &[]);
+    ran.code(3).stdout_lacks("Cost:").stdout_lacks("tokens");
+    let used = json!({ "calls": 3, "cost_usd": 0, "tokens": 0, "unreported": 3 });
+    assert_eq!(info(&folder(&cx))["totals"]["spend"]["targets"], used);
+}
+
+/// An address that refuses connections.
+fn closed() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}
+
+#[test]
+fn what_never_left_uses_nothing_of_a_budget() {
+    for target in [
+        openai_target("default", &closed()) + "    max_retries: 0\n" + PRICE,
+        "  - {name: default, provider: claude-code, executable: /no/such/claude}\n".to_owned(),
+    ] {
+        let cx = with_targets(&[target]);
+        cx.write("suite.yaml", &cases(&["a", "b", "c"]));
+        for budget in ["--max-tokens=1500", "--max-cost=0.5"] {
+            let ran = eval(&cx, &[budget]);
+            ran.code(3).stderr_lacks("budget").stdout_lacks("Cost:");
+            assert_eq!(ran.records().len(), 3, "{budget}");
+        }
+    }
+}
+
+#[test]
+fn a_failed_call_that_cannot_even_be_estimated_ends_the_run() {
+    let cx = with_targets(&[cli_target("default", "echo {EVAL_ID} >> calls; exit 1")]);
+    cx.write("suite.yaml", &cases(&["a", "b", "c"]));
+    let ran = eval(&cx, &["--max-cost", "5"]);
+    ran.code(3)
+        .stderr_has("what a call of target `default` costs")
+        .stderr_has("2 cases were not run");
+    assert_eq!(cx.read("calls"), "a\n");
 }
 
 #[test]

@@ -201,9 +201,11 @@ impl RecordedError {
         let kind = match error.kind {
             ProviderErrorKind::Timeout => FailureKind::Timeout,
             ProviderErrorKind::Http { status, .. } => FailureKind::Http(status),
-            ProviderErrorKind::Network => FailureKind::Network,
+            ProviderErrorKind::Network | ProviderErrorKind::Unreachable => FailureKind::Network,
             // A run that was stopped has no cassette.
-            ProviderErrorKind::Cancelled | ProviderErrorKind::Failed => FailureKind::Failed,
+            ProviderErrorKind::Cancelled
+            | ProviderErrorKind::NotStarted
+            | ProviderErrorKind::Failed => FailureKind::Failed,
         };
         let mut metadata = error.metadata.clone();
         metadata.shift_remove(LOG_FILE);

@@ -34,9 +34,11 @@ pub(super) fn broken(host: &str, error: reqwest::Error) -> ProviderError {
     if error.is_builder() || error.is_redirect() {
         return ProviderError::failed(format!("cannot ask {host}: {}", chain(&error)));
     }
-    let what = if error.is_connect() {
-        "cannot connect to"
-    } else if error.is_body() || error.is_decode() {
+    if error.is_connect() {
+        let message = format!("cannot connect to {host}: {}", chain(&error));
+        return ProviderError::unreachable(message);
+    }
+    let what = if error.is_body() || error.is_decode() {
         "the answer was cut off by"
     } else {
         "the connection was lost to"

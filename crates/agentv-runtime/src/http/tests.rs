@@ -32,7 +32,7 @@ async fn a_broken_connection_is_the_networks_fault() {
     }
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let error = ask(&format!("http://{nobody}/")).await.unwrap_err();
-    assert_eq!(error.kind, ProviderErrorKind::Network);
+    assert_eq!(error.kind, ProviderErrorKind::Unreachable);
     assert!(error.message.starts_with(&format!("cannot connect to {nobody}: ")), "{error}");
 }
 

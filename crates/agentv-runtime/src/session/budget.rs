@@ -51,6 +51,13 @@ pub(super) fn count(
                 "the cost of {unpriced} earlier {calls} is not known, and `--max-cost` does not count them"
             ));
         }
+        let unreported = targets.unreported + judges.unreported;
+        if !spending.budget().is_unlimited() && unreported > 0 {
+            let calls = if unreported == 1 { "call" } else { "calls" };
+            warnings.push(format!(
+                "{unreported} earlier {calls} failed without a report of what was used, and the budget does not count them"
+            ));
+        }
         spending.start_from(resumed.spent);
     }
     if let Some(journal) = &outputs.journal {

@@ -124,6 +124,16 @@ fn is_below(score: f64, bar: f64) -> bool {
     !Score::clamped(score).reaches(Score::clamped(bar))
 }
 
+/// What of a budget is set apart for calls that failed without a report of what they used.
+fn held_for(amount: Option<String>, paid: &RunSpend) -> String {
+    let Some(amount) = amount else { return String::new() };
+    let calls = match paid.targets.unreported + paid.judges.unreported {
+        1 => "1 failed call that did not report its use".to_owned(),
+        calls => format!("{calls} failed calls that did not report their use"),
+    };
+    format!(", and an estimate of {amount} for {calls}")
+}
+
 /// Why the budget ended the run.
 fn over_budget(overrun: &Overrun, outcome: &RunOutcome, run: Option<&str>) -> Problem {
     let RunSpend { targets, judges } = &outcome.totals.paid;
@@ -138,14 +148,17 @@ fn over_budget(overrun: &Overrun, outcome: &RunOutcome, run: Option<&str>) -> Pr
         ))
     };
     let (spent, help) = match overrun {
-        Overrun::Cost { max } => {
-            let spent = targets.cost_usd + judges.cost_usd;
-            (format!(": {} of {}", dollars(spent), dollars(*max)), resume("--max-cost USD"))
+        Overrun::Cost { max, held } => {
+            let spent = dollars(targets.cost_usd + judges.cost_usd);
+            let held = (*held > 0.0).then(|| dollars(*held));
+            let held = held_for(held, &outcome.totals.paid);
+            (format!(": {spent} of {}{held}", dollars(*max)), resume("--max-cost USD"))
         }
-        Overrun::Tokens { max } => {
-            let spent = targets.tokens + judges.tokens;
-            let (spent, max) = (tokens(spent), tokens(*max));
-            (format!(": {spent} of {max} tokens"), resume("--max-tokens N"))
+        Overrun::Tokens { max, held } => {
+            let spent = tokens(targets.tokens + judges.tokens);
+            let held = (*held > 0).then(|| format!("{} tokens", tokens(*held)));
+            let held = held_for(held, &outcome.totals.paid);
+            (format!(": {spent} of {} tokens{held}", tokens(*max)), resume("--max-tokens N"))
         }
         Overrun::UnknownCost { .. } => {
             let help = "have the target report `cost_usd`, or leave `--max-cost` out";

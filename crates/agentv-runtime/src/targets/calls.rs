@@ -5,6 +5,7 @@ use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
 use crate::providers::{CallPolicy, Made};
 use agentv_core::call::{QueueTime, Waiting};
+use agentv_core::provider::ProviderErrorKind;
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
 use agentv_wire::event::WaitReason;
 use std::sync::Arc;
@@ -102,11 +103,17 @@ impl Layer for Target {
 
     /// Calls until there is an answer, or an error that is worth no other call.
     async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
+        let mut was_cut_off = false;
         for tries in 1.. {
-            let error = match self.call(request, tries, cx).await {
+            let mut error = match self.call(request, tries, cx).await {
                 Ok(response) => return Ok(after(tries, response)),
                 Err(error) => error,
             };
+            // For the budget this is one call: an earlier attempt may have used something though the last one did not.
+            was_cut_off |= !error.is_free();
+            if was_cut_off && error.kind == ProviderErrorKind::Unreachable {
+                error.kind = ProviderErrorKind::Network;
+            }
             let retry = self.policy.retry.as_ref();
             let Some(wait) = retry.and_then(|retry| retry.next_delay(tries, &error, jitter()))
             else {

@@ -3,7 +3,7 @@
 use super::calls::QueueTimer;
 use super::limits::Estimate;
 use super::shared::SharedLimits;
-use super::spending::{Bill, CallSpend, Overrun, Reservation};
+use super::spending::{Bill, CallEstimate, CallSpend, Overrun, Reservation};
 use crate::providers::{Billing, Tells};
 use agentv_core::{
     BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
@@ -46,14 +46,15 @@ impl Metered {
     }
 
     /// What a call is thought to use: as much as the largest so far; before the first, by the length of the prompt.
-    fn estimate(&self, request: &Request) -> CallSpend {
+    fn estimate(&self, request: &Request) -> CallEstimate {
         let largest = *self.largest.lock().unwrap_or_else(PoisonError::into_inner);
-        largest.unwrap_or_else(|| {
-            let tokens = Estimate::of(request, self.max_output_tokens);
-            let cost_usd =
-                self.billing.price.map_or(0.0, |price| tokens.cost(price.input, price.output));
-            CallSpend { cost_usd, tokens: tokens.total() }
-        })
+        if let Some(amount) = largest {
+            return CallEstimate { amount, is_priced: true };
+        }
+        let tokens = Estimate::of(request, self.max_output_tokens);
+        let cost = self.billing.price.map(|price| tokens.cost(price.input, price.output));
+        let amount = CallSpend { cost_usd: cost.unwrap_or(0.0), tokens: tokens.total() };
+        CallEstimate { amount, is_priced: cost.is_some() }
     }
 
     fn learn(&self, bill: &Bill) {
@@ -70,7 +71,7 @@ impl Metered {
 
     async fn reserve<'a>(
         &'a self,
-        amount: CallSpend,
+        estimate: CallEstimate,
         cx: &CallContext,
     ) -> Result<Reservation<'a>, ProviderError> {
         let refuse = |overrun: Overrun| {
@@ -84,7 +85,7 @@ impl Metered {
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),
-            reserved = Reservation::take(&*self.limits, amount, (&self.name, cx.purpose.role)) => reserved.map_err(refuse),
+            reserved = Reservation::take(&*self.limits, estimate, (&self.name, cx.purpose.role)) => reserved.map_err(refuse),
         }
     }
 }
@@ -122,13 +123,11 @@ impl Layer for Metered {
         requests: &[Request],
         cx: &CallContext,
     ) -> Result<Vec<Response>, ProviderError> {
-        let mut amount = CallSpend::default();
+        let mut whole = CallEstimate { is_priced: true, ..CallEstimate::default() };
         for request in requests {
-            let one = self.estimate(request);
-            amount.cost_usd += one.cost_usd;
-            amount.tokens += one.tokens;
+            whole.add(self.estimate(request));
         }
-        let reservation = self.reserve(amount, cx).await?;
+        let reservation = self.reserve(whole, cx).await?;
         let outcome = batch.invoke_batch(requests, cx).await;
         let bills = match &outcome {
             Ok(responses) => {

@@ -16,4 +16,4 @@ pub use book::{CallServices, Judge, JudgeTargets, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;
 pub use shared::{LocalLimits, SharedLimits, TargetRate};
-pub use spending::{CallSpend, Overrun, Spending};
+pub use spending::{CallSpend, Overrun, SettledCall, Spending};

@@ -1,10 +1,10 @@
 //! Limits that hold for a whole run, wherever its work is done: its budget, and the rates of its targets.
 
 use super::limits::Rate;
-use super::spending::{CallSpend, Overrun, Spending};
+use super::spending::{CallSpend, Overrun, SettledCall, Spending};
 use crate::providers::RateLimits;
 use agentv_core::TargetName;
-use agentv_wire::{Budget, RunSpend};
+use agentv_wire::Budget;
 use async_trait::async_trait;
 use std::collections::HashMap;
 use std::fmt;
@@ -21,8 +21,8 @@ pub trait SharedLimits: fmt::Debug + Send + Sync {
     /// Sets an amount apart for a call. While calls under way may use up the budget, it waits for them.
     async fn reserve(&self, amount: CallSpend) -> Result<(), Overrun>;
 
-    /// Puts what a call used in the place of what was set apart for it. `unknown` says that its use is not known.
-    fn settle(&self, amount: CallSpend, used: &RunSpend, unknown: Option<Overrun>);
+    /// Puts what a call used in the place of what was set apart for it.
+    fn settle(&self, call: &SettledCall);
 
     /// Notes that a call cannot be made within the budget. Returns why no more calls are made.
     fn stop(&self, overrun: Overrun) -> Overrun;
@@ -78,8 +78,8 @@ impl SharedLimits for LocalLimits {
         self.spending.reserve(amount).await
     }
 
-    fn settle(&self, amount: CallSpend, used: &RunSpend, unknown: Option<Overrun>) {
-        self.spending.settle(amount, used, unknown);
+    fn settle(&self, call: &SettledCall) {
+        self.spending.settle(call);
     }
 
     fn stop(&self, overrun: Overrun) -> Overrun {

@@ -14,9 +14,12 @@ use tokio::sync::Notify;
 pub enum Overrun {
     Cost {
         max: f64,
+        /// What of it is set apart for calls that did not report what they used.
+        held: f64,
     },
     Tokens {
         max: u64,
+        held: u64,
     },
     /// Calls of this target do not report their cost. Counted as free, they would defeat the budget.
     UnknownCost {
@@ -58,7 +61,47 @@ pub struct CallSpend {
     pub tokens: f64,
 }
 
+/// A call that has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SettledCall {
+    /// What was set apart for it.
+    pub reserved: CallSpend,
+    /// What it used, as far as it was reported.
+    pub used: RunSpend,
+    /// What stays set apart, since its use is not known. It counts in the budget, and is nowhere shown as used.
+    pub held: CallSpend,
+    /// Why no more calls can be counted, if that is so.
+    pub unknown: Option<Overrun>,
+}
+
+/// What is thought of a call before it is made.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct CallEstimate {
+    pub amount: CallSpend,
+    /// Whether the cost is more than a guess of nothing: there is a price, or an earlier call reported one.
+    pub is_priced: bool,
+}
+
+impl CallEstimate {
+    /// Counts another call in.
+    pub(super) fn add(&mut self, other: Self) {
+        self.amount.add(other.amount);
+        self.is_priced &= other.is_priced;
+    }
+}
+
 impl CallSpend {
+    fn add(&mut self, other: Self) {
+        self.cost_usd += other.cost_usd;
+        self.tokens += other.tokens;
+    }
+
+    /// Never below zero by what sums of fractions leave over.
+    fn remove(&mut self, other: Self) {
+        self.cost_usd = (self.cost_usd - other.cost_usd).max(0.0);
+        self.tokens = (self.tokens - other.tokens).max(0.0);
+    }
+
     pub(super) fn max(self, other: Self) -> Self {
         Self { cost_usd: self.cost_usd.max(other.cost_usd), tokens: self.tokens.max(other.tokens) }
     }
@@ -69,9 +112,9 @@ impl CallSpend {
 pub(super) enum Bill {
     /// What the answer said. Numbers that make no sense are none.
     Told { cost_usd: Option<f64>, tokens: Option<f64> },
-    /// There is no answer, and nobody says what it cost: as much as was reserved for it.
-    AsReserved,
-    /// A server refused it.
+    /// There is no answer, and what it used was not reported.
+    Unreported,
+    /// A server refused it, or it was never made.
     Nothing,
 }
 
@@ -87,11 +130,9 @@ impl Bill {
 
     /// Servers charge for answers. A call that broke off, or an agent that failed on its way, may well have cost something.
     pub(super) fn of_failure(error: &ProviderError) -> Self {
-        if error.http_status().is_some() {
-            return Self::Nothing;
-        }
         match Self::of(&error.reported()) {
-            Self::Told { cost_usd: None, tokens: None } => Self::AsReserved,
+            Self::Told { cost_usd: None, tokens: None } if error.is_free() => Self::Nothing,
+            Self::Told { cost_usd: None, tokens: None } => Self::Unreported,
             told => told,
         }
     }
@@ -114,7 +155,10 @@ pub struct Spending {
 #[derive(Debug, Default)]
 struct Ledger {
     spent: RunSpend,
+    /// For calls under way.
     reserved: CallSpend,
+    /// For calls that ended without a report of what they used.
+    held: CallSpend,
     in_flight: usize,
     overrun: Option<Overrun>,
 }
@@ -177,23 +221,21 @@ impl Spending {
     }
 
     /// Puts what a call used in the place of what was set apart for it.
-    pub(super) fn settle(&self, amount: CallSpend, used: &RunSpend, unknown: Option<Overrun>) {
+    pub(super) fn settle(&self, call: &SettledCall) {
         {
             let mut ledger = self.lock();
             ledger.in_flight = ledger.in_flight.saturating_sub(1);
-            // Never below zero by what sums of fractions leave over.
-            let left = |sum: f64, part: f64| (sum - part).max(0.0);
-            ledger.reserved.cost_usd = left(ledger.reserved.cost_usd, amount.cost_usd);
-            ledger.reserved.tokens = left(ledger.reserved.tokens, amount.tokens);
-            ledger.spent.add(used);
-            if let Some(unknown) = unknown {
-                ledger.overrun.get_or_insert(unknown);
+            ledger.reserved.remove(call.reserved);
+            ledger.held.add(call.held);
+            ledger.spent.add(&call.used);
+            if let Some(unknown) = &call.unknown {
+                ledger.overrun.get_or_insert_with(|| unknown.clone());
             }
             ledger.look(&self.budget);
         }
         self.settled.notify_waiters();
         if let Some(keeper) = self.keeper.get() {
-            keeper(used);
+            keeper(&call.used);
         }
     }
 
@@ -207,8 +249,7 @@ impl Spending {
             return None;
         }
         ledger.in_flight += 1;
-        ledger.reserved.cost_usd += amount.cost_usd;
-        ledger.reserved.tokens += amount.tokens;
+        ledger.reserved.add(amount);
         Some(Ok(()))
     }
 
@@ -220,26 +261,32 @@ impl Spending {
 impl Ledger {
     /// Whether something would be left if all calls under way cost what is thought.
     fn has_room(&self, budget: &Budget) -> bool {
-        let spent = total(&self.spent);
-        let cost = spent.cost_usd + self.reserved.cost_usd;
-        let tokens = spent.tokens + self.reserved.tokens;
-        budget.max_cost_usd.is_none_or(|max| cost < max)
-            && budget.max_tokens.is_none_or(|max| tokens < whole(max))
+        let mut sum = self.counted();
+        sum.add(self.reserved);
+        budget.max_cost_usd.is_none_or(|max| sum.cost_usd < max)
+            && budget.max_tokens.is_none_or(|max| sum.tokens < whole(max))
     }
 
     /// Notices when the budget is spent.
     fn look(&mut self, budget: &Budget) {
-        let spent = total(&self.spent);
+        let counted = self.counted();
         let overrun = match budget {
-            Budget { max_cost_usd: Some(max), .. } if spent.cost_usd >= *max => {
-                Overrun::Cost { max: *max }
+            Budget { max_cost_usd: Some(max), .. } if counted.cost_usd >= *max => {
+                Overrun::Cost { max: *max, held: self.held.cost_usd }
             }
-            Budget { max_tokens: Some(max), .. } if spent.tokens >= whole(*max) => {
-                Overrun::Tokens { max: *max }
+            Budget { max_tokens: Some(max), .. } if counted.tokens >= whole(*max) => {
+                Overrun::Tokens { max: *max, held: rounded(self.held.tokens) }
             }
             _ => return,
         };
         self.overrun.get_or_insert(overrun);
+    }
+
+    /// What is used up of the budget by calls that have ended.
+    fn counted(&self) -> CallSpend {
+        let mut sum = total(&self.spent);
+        sum.add(self.held);
+        sum
     }
 }
 
@@ -257,11 +304,11 @@ fn whole(tokens: u64) -> f64 {
     tokens as f64
 }
 
-/// What is set apart for one call. Dropped without a word, the call was cut off, and may have cost what was thought.
+/// What is set apart for one call. Dropped without a word, the call was cut off, and what it used is not known.
 #[derive(Debug)]
 pub(super) struct Reservation<'a> {
     limits: &'a dyn SharedLimits,
-    amount: CallSpend,
+    estimate: CallEstimate,
     target: &'a TargetName,
     role: Role,
     is_open: bool,
@@ -271,11 +318,11 @@ impl<'a> Reservation<'a> {
     /// Reserves for a call of a target in a role, as soon as there is room for it.
     pub(super) async fn take(
         limits: &'a dyn SharedLimits,
-        amount: CallSpend,
+        estimate: CallEstimate,
         (target, role): (&'a TargetName, Role),
     ) -> Result<Self, Overrun> {
-        limits.reserve(amount).await?;
-        Ok(Self { limits, amount, target, role, is_open: true })
+        limits.reserve(estimate.amount).await?;
+        Ok(Self { limits, estimate, target, role, is_open: true })
     }
 
     /// Puts in the place of the estimate what the call came to.
@@ -285,41 +332,52 @@ impl<'a> Reservation<'a> {
 
     fn close(&mut self, bills: &[Bill]) {
         self.is_open = false;
+        let reserved = self.estimate.amount;
         let mut used = Spent { calls: 1, ..Spent::default() };
-        let budget = self.limits.budget();
-        let mut unknown = None;
-        let mut tokens = 0.0;
+        let (mut tokens, mut held, mut unknown) = (0.0, CallSpend::default(), None);
         for bill in bills {
             match bill {
                 Bill::Told { cost_usd, tokens: told } => {
                     used.cost_usd += cost_usd.unwrap_or(0.0);
                     used.unpriced += u64::from(cost_usd.is_none());
                     tokens += told.unwrap_or(0.0);
-                    if budget.max_cost_usd.is_some() && cost_usd.is_none() {
-                        unknown = Some(Overrun::UnknownCost { target: self.target.clone() });
-                    } else if budget.max_tokens.is_some() && told.is_none() {
-                        unknown = Some(Overrun::UnknownTokens { target: self.target.clone() });
-                    }
                 }
-                Bill::AsReserved => {
-                    used.cost_usd += self.amount.cost_usd;
-                    tokens += self.amount.tokens;
+                Bill::Unreported => {
+                    used.unreported += 1;
+                    held = reserved;
                 }
                 Bill::Nothing => {}
             }
+            unknown = unknown.or_else(|| self.unknown(bill));
         }
         used.tokens = rounded(tokens);
-        let mut one = RunSpend::default();
-        let side = if self.role == Role::Candidate { &mut one.targets } else { &mut one.judges };
-        *side = used;
-        self.limits.settle(self.amount, &one, unknown);
+        let mut sides = RunSpend::default();
+        let is_target = self.role == Role::Candidate;
+        *(if is_target { &mut sides.targets } else { &mut sides.judges }) = used;
+        self.limits.settle(&SettledCall { reserved, used: sides, held, unknown });
+    }
+
+    /// Why this bill cannot be counted in the budget: a number that the budget needs was not reported, and there is no
+    /// estimate that could take its place.
+    fn unknown(&self, bill: &Bill) -> Option<Overrun> {
+        let budget = self.limits.budget();
+        let (no_cost, no_tokens) = match bill {
+            Bill::Told { cost_usd, tokens } => (cost_usd.is_none(), tokens.is_none()),
+            Bill::Unreported => (!self.estimate.is_priced, false),
+            Bill::Nothing => (false, false),
+        };
+        if budget.max_cost_usd.is_some() && no_cost {
+            return Some(Overrun::UnknownCost { target: self.target.clone() });
+        }
+        (budget.max_tokens.is_some() && no_tokens)
+            .then(|| Overrun::UnknownTokens { target: self.target.clone() })
     }
 }
 
 impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         if self.is_open {
-            self.close(&[Bill::AsReserved]);
+            self.close(&[Bill::Unreported]);
         }
     }
 }
@@ -340,7 +398,8 @@ mod tests {
     use std::sync::Arc;
 
     const USED: Bill = Bill::Told { cost_usd: Some(1.0), tokens: Some(100.0) };
-    const THOUGHT: CallSpend = CallSpend { cost_usd: 1.0, tokens: 100.0 };
+    const AMOUNT: CallSpend = CallSpend { cost_usd: 1.0, tokens: 100.0 };
+    const THOUGHT: CallEstimate = CallEstimate { amount: AMOUNT, is_priced: true };
 
     fn within(dollars: f64) -> Arc<Spending> {
         let budget = Budget { max_cost_usd: Some(dollars), max_tokens: None };
@@ -361,26 +420,54 @@ mod tests {
         let first = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
         // Half a dollar is left, so the second may go; the third may not, as long as the two may use up everything.
         let second = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
-        assert!(spending.admit(THOUGHT).is_none());
+        assert!(spending.admit(AMOUNT).is_none());
         first.settle(&[Bill::Nothing]);
         let third = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
         second.settle(&[USED]);
         third.settle(&[USED]);
         let overrun = Reservation::take(&limits, THOUGHT, caller).await.unwrap_err();
-        assert_eq!(overrun, Overrun::Cost { max: 1.5 });
+        assert_eq!(overrun, Overrun::Cost { max: 1.5, held: 0.0 });
         let spent = spending.spent().targets;
         assert_eq!((spent.calls, spent.cost_usd, spent.tokens), (3, 2.0, 200));
     }
 
     #[tokio::test]
-    async fn a_call_that_is_cut_off_costs_what_was_reserved_for_it() {
-        let spending = within(5.0);
+    async fn an_estimate_is_held_for_a_call_that_is_cut_off_and_never_shown_as_used() {
+        let spending = within(1.5);
         let limits = limits(&spending);
         let target = TargetName::from("t");
-        drop(Reservation::take(&limits, THOUGHT, (&target, Role::Judge)).await.unwrap());
-        let used = Spent { calls: 1, cost_usd: 1.0, tokens: 100, unpriced: 0 };
-        assert_eq!(spending.spent().judges, used);
-        assert_eq!(spending.overrun(), None);
+        let caller = (&target, Role::Judge);
+        drop(Reservation::take(&limits, THOUGHT, caller).await.unwrap());
+        let used = Spent { calls: 1, unreported: 1, ..Spent::default() };
+        assert_eq!((spending.spent().judges, spending.overrun()), (used, None));
+        let second = Reservation::take(&limits, THOUGHT, caller).await.unwrap();
+        second.settle(&[Bill::Unreported]);
+        assert_eq!(spending.overrun(), Some(Overrun::Cost { max: 1.5, held: 2.0 }));
+        assert_eq!(total(&spending.spent()), CallSpend::default());
+    }
+
+    #[tokio::test]
+    async fn without_an_estimate_a_call_that_is_cut_off_ends_it() {
+        let spending = within(1.5);
+        let limits = limits(&spending);
+        let target = TargetName::from("t");
+        let unpriced = CallEstimate { is_priced: false, ..THOUGHT };
+        drop(Reservation::take(&limits, unpriced, (&target, Role::Judge)).await.unwrap());
+        assert_eq!(spending.overrun(), Some(Overrun::UnknownCost { target }));
+    }
+
+    #[test]
+    fn what_never_left_and_what_a_server_refused_used_nothing() {
+        for free in [
+            ProviderError::http(400, None, "no"),
+            ProviderError::unreachable("refused"),
+            ProviderError::not_started("no such file"),
+        ] {
+            assert_eq!(Bill::of_failure(&free), Bill::Nothing, "{free}");
+        }
+        for lost in [ProviderError::network("lost"), ProviderError::failed("exit 1")] {
+            assert_eq!(Bill::of_failure(&lost), Bill::Unreported, "{lost}");
+        }
     }
 
     #[tokio::test]

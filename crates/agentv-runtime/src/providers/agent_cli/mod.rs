@@ -418,7 +418,7 @@ fn run_error(title: &str, error: &RunError, reading: Reading) -> ProviderError {
         }
         RunError::Cancelled => ProviderError::cancelled(),
         RunError::Spawn { source, .. } => {
-            ProviderError::failed(format!("{title}: {error}: {source}"))
+            ProviderError::not_started(format!("{title}: {error}: {source}"))
         }
     }
 }

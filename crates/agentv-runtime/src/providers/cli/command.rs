@@ -280,7 +280,7 @@ fn run_error(error: &RunError) -> ProviderError {
                 }
                 _ => "",
             };
-            ProviderError::failed(format!("{error}: {source}{hint}"))
+            ProviderError::not_started(format!("{error}: {source}{hint}"))
         }
     }
 }

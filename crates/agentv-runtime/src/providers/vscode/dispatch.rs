@@ -381,7 +381,9 @@ impl Window<'_> {
             RunError::TimedOut { after, .. } => {
                 ProviderError::timed_out(&format!("`{}`", self.editor.command()), *after)
             }
-            RunError::Spawn { source, .. } => ProviderError::failed(format!("{error}: {source}")),
+            RunError::Spawn { source, .. } => {
+                ProviderError::not_started(format!("{error}: {source}"))
+            }
         }
     }
 }
