@@ -21,8 +21,10 @@ pub trait Evaluator: fmt::Debug + Send + Sync {
 /// What an evaluator needs besides the answer, as far as it is known before it grades.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Needs<'e> {
-    /// Whether it asks the target that judges.
+    /// Whether it has the target that judges grade the answer.
     pub judge: bool,
+    /// Whether a program of the user may ask the target that judges, for anything.
+    pub proxy: bool,
     /// Whom it asks by name.
     pub targets: Vec<&'e str>,
     /// The programs that it runs, by name or path, as far as that is known.
@@ -57,6 +59,11 @@ pub enum AnswerDetail {
 }
 
 impl Needs<'_> {
+    /// Whether it may call the target that judges.
+    pub fn calls_judge(&self) -> bool {
+        self.judge || self.proxy
+    }
+
     /// Of somebody who asks the target that judges.
     pub fn of_judge() -> Self {
         Self { judge: true, ..Self::default() }
@@ -71,6 +78,7 @@ impl Needs<'_> {
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.judge |= other.judge;
+        self.proxy |= other.proxy;
         self.targets.extend(other.targets);
         self.programs.extend(other.programs);
         self.runs_program |= other.runs_program;

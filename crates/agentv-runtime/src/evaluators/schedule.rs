@@ -17,11 +17,11 @@ pub enum WaitsFor {
 
 pub fn waits_for(entry: &EvaluatorEntry, judges: &dyn Targets) -> WaitsFor {
     let needs = entry.evaluator.needs();
-    let asks = needs.judge || !needs.targets.is_empty();
+    let asks = needs.calls_judge() || !needs.targets.is_empty();
     let is_program = |judge: Result<NamedProvider, EvaluatorError>| {
         judge.is_ok_and(|judge| judge.provider.shares_directory())
     };
-    let asks_program = (needs.judge && is_program(judges.judge()))
+    let asks_program = (needs.calls_judge() && is_program(judges.judge()))
         || needs.targets.iter().any(|name| is_program(judges.named(name)));
     match (needs.runs_program || asks_program, asks) {
         (true, _) => WaitsFor::Programs,

@@ -65,7 +65,7 @@ fn called(lane: &SuiteOnTarget) -> Result<BTreeSet<TargetName>, SourceError> {
         }
         for entry in &*case.evaluators {
             let needs = entry.evaluator.needs();
-            called.extend(needs.judge.then(|| judge.clone()));
+            called.extend(needs.calls_judge().then(|| judge.clone()));
             called.extend(needs.targets.into_iter().map(TargetName::from));
         }
         known = Some(Arc::clone(&case.evaluators));

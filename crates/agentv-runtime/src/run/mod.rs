@@ -14,6 +14,7 @@ mod plan;
 mod pool;
 mod regrade;
 mod resume;
+mod self_judging;
 mod suite_on_target;
 mod workspace;
 

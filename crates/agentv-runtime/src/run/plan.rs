@@ -1,6 +1,7 @@
 //! Suites × targets → pools: who answers what, with how many workers.
 
 use super::pool::Pool;
+use super::self_judging::SelfJudging;
 use super::suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
 use crate::config::{Note, Notes, suggestion};
 use crate::load::{LoadedSuite, TargetSpec};
@@ -64,6 +65,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &PlanChoic
     let mut pools: BTreeMap<TargetName, Pool> = BTreeMap::new();
     let mut order = Vec::new();
     let mut first_position = 0;
+    let mut self_judging = SelfJudging::default();
     for (suite, book) in suites {
         for (name, takes) in wanted(&suite, choice) {
             let cases = count(&suite, &takes);
@@ -83,6 +85,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &PlanChoic
                     continue;
                 }
             };
+            self_judging.look_at(&suite, &takes, &target);
             let workers = workers(&name, &target, &book, choice, &mut plan.notes);
             if cases > 1 && !target.batching && is_undecided(&target, &book, choice) {
                 plan.notes.extend(suite.note_on_workers());
@@ -106,6 +109,7 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &PlanChoic
         }
         first_position += suite.cases.total();
     }
+    plan.notes.extend(self_judging.notes());
     plan.pools = order.into_iter().filter_map(|name| pools.remove(&name)).collect();
     plan
 }

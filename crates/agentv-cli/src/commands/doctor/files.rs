@@ -90,8 +90,8 @@ impl FileCheck<'_> {
         for case in suite.cases.open().into_iter().flatten().flatten() {
             for entry in case.evaluators.iter() {
                 let needs = entry.evaluator.needs();
+                wanted.judges.extend(needs.calls_judge().then_some(None));
                 asked.programs.extend(needs.programs.into_iter().map(str::to_owned));
-                wanted.judges.extend(needs.judge.then_some(None));
                 let named = needs.targets.into_iter();
                 wanted.judges.extend(named.map(|name| Some(TargetName::from(name))));
             }

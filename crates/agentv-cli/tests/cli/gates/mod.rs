@@ -3,5 +3,6 @@
 
 mod failed_gradings;
 mod missing_judges;
+mod self_judging;
 mod unread_graders;
 mod unusable_messages;

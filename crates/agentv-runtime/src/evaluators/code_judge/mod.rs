@@ -180,10 +180,10 @@ fn cwd(fields: &mut Fields<'_, '_>, build: &Build<'_>) -> PathBuf {
 impl Evaluator for CodeJudge {
     /// Whom its script asks by name is seen only when it does.
     fn needs(&self) -> Needs<'_> {
-        let judge = self.config.target.is_some();
+        let proxy = self.config.target.is_some();
         let programs = self.config.script.program().into_iter().collect();
         Needs {
-            judge,
+            proxy,
             programs,
             runs_program: true,
             detail: AnswerDetail::Messages,

@@ -1,6 +1,7 @@
 //! The first pass over a dataset: notes all that is wrong and counts what is good. Rows are read one after the other and
 //! checked on all cores, where that pays.
 
+use super::judged::JudgedCases;
 use super::row_ids::{self, IdRepairs};
 use super::source::{CaseSource, Pick, SourceKind};
 use super::stream::{Data, Layout, ReadRow, Row, Rows, Seen, StreamSource};
@@ -56,7 +57,8 @@ pub(in crate::load) fn check(
             Arc::new(StreamSource::new(scope, (data, layout), rows.seen().clone(), repairs));
         SourceKind::Streamed { source, picks: found.picks, only: None }
     };
-    Ok(CaseSource { kind, by_target: found.by_target, total: rows.passed(), sha256 })
+    let judged = found.judged.into_targets();
+    Ok(CaseSource { kind, by_target: found.by_target, judged, total: rows.passed(), sha256 })
 }
 
 /// Where all threads take their rows from.
@@ -115,12 +117,14 @@ struct Found {
     /// The lots of the wanted cases, if any are to be drawn and they are not held.
     picks: Vec<(Pick, Option<TargetName>)>,
     by_target: BTreeMap<Option<TargetName>, usize>,
+    judged: JudgedCases,
 }
 
 impl Found {
     fn new(notes: Notes) -> Self {
         let (ids, cases, picks) = (Vec::new(), Vec::new(), Vec::new());
-        Self { notes, ids, derived: 0, cases, picks, by_target: BTreeMap::new() }
+        let (by_target, judged) = (BTreeMap::new(), JudgedCases::default());
+        Self { notes, ids, derived: 0, cases, picks, by_target, judged }
     }
 
     fn add(&mut self, other: Self) {
@@ -132,6 +136,7 @@ impl Found {
         for (target, count) in other.by_target {
             *self.by_target.entry(target).or_default() += count;
         }
+        self.judged.add(other.judged);
     }
 
     /// Makes the ids unique.
@@ -206,6 +211,7 @@ fn check_batch(batch: &Batch, layout: &Layout, scope: &CaseScope, purpose: LoadP
             found.ids.push(row_ids::hash(case.id.as_str()));
         }
         *found.by_target.entry(case.target.clone()).or_default() += 1;
+        found.judged.look_at(&case);
         if purpose == LoadPurpose::Run {
             found.cases.push(Arc::new(case));
         } else if scope.filter.selection.draws() {

@@ -4,6 +4,7 @@ pub(super) mod check;
 pub(super) mod csv;
 pub(super) mod csv_header;
 pub(super) mod jsonl;
+pub(super) mod judged;
 pub(super) mod ordinals;
 pub(super) mod row_ids;
 pub(super) mod source;

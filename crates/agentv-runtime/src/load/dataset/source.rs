@@ -4,7 +4,7 @@ use super::ordinals::Ordinals;
 use super::stream::{StreamSource, StreamedCases, StreamedRow};
 use crate::load::select::selection::Selection;
 use agentv_core::{EvalCase, TargetName};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,6 +15,8 @@ pub struct CaseSource {
     pub(in crate::load) kind: SourceKind,
     /// How many cases insist on each target; `None` for those that do not mind.
     pub(in crate::load) by_target: BTreeMap<Option<TargetName>, usize>,
+    /// Those of them with a case that is graded by the target that judges.
+    pub(in crate::load) judged: BTreeSet<Option<TargetName>>,
     /// How many cases the file has, wanted or not.
     pub(in crate::load) total: usize,
     /// The hash of the whole file, if it was taken on the way.
@@ -104,6 +106,12 @@ impl CaseSource {
     /// How many cases insist on each target.
     pub fn by_target(&self) -> &BTreeMap<Option<TargetName>, usize> {
         &self.by_target
+    }
+
+    /// What cases insist on that are graded by the target that judges; `None` for those that do not mind. A sample may have
+    /// fewer of them.
+    pub fn judged(&self) -> &BTreeSet<Option<TargetName>> {
+        &self.judged
     }
 
     /// Starts from the first case.

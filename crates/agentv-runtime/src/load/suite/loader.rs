@@ -9,6 +9,7 @@ use super::scope::{CaseFilter, CaseScope, SuiteScope};
 use super::{duplicates, split, v2_notes};
 use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
 use crate::evaluators::{FileDigests, default_judge};
+use crate::load::dataset::judged::JudgedCases;
 use crate::load::dataset::source::{CaseSource, SourceKind};
 use crate::load::dataset::stream::{Data, Layout};
 use crate::load::dataset::{check, csv_header};
@@ -318,11 +319,13 @@ fn hold(
     notes: &mut Notes,
 ) -> Parsed {
     note_default_guidelines(&cases, &scope.files, notes);
-    let mut by_target = BTreeMap::new();
+    let (mut by_target, mut judged) = (BTreeMap::new(), JudgedCases::default());
     for case in &cases {
         *by_target.entry(case.target.clone()).or_default() += 1;
+        judged.look_at(case);
     }
-    let cases = CaseSource { kind: SourceKind::Held(cases.into()), by_target, total, sha256: None };
+    let (kind, judged) = (SourceKind::Held(cases.into()), judged.into_targets());
+    let cases = CaseSource { kind, by_target, judged, total, sha256: None };
     Parsed { suite: scope.given.suite, target, cases, is_of_2: false }
 }
 
