@@ -53,10 +53,6 @@ impl<L: Layer> Provider for L {
         self.inner().shares_directory()
     }
 
-    fn is_simulated(&self) -> bool {
-        self.inner().is_simulated()
-    }
-
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
         Layer::prepare(self, cx).await
     }

@@ -22,11 +22,6 @@ pub trait Provider: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Whether its answers are made up: scores of a mock are not those of a real target.
-    fn is_simulated(&self) -> bool {
-        false
-    }
-
     /// Runs once before the first request, e.g. a health check.
     async fn prepare(&self, _cx: &CallContext) -> Result<(), ProviderError> {
         Ok(())
@@ -68,17 +63,26 @@ pub struct ProviderInfo {
     pub prompt_mode: PromptMode,
     /// Under which key a record keeps the request.
     pub recorded_as: RecordedAs,
+    /// Whether its answers are made up: scores of a mock are not those of a real target.
+    pub is_simulated: bool,
 }
 
 impl ProviderInfo {
     /// Of a model that is sent its prompt and nothing else.
     pub const fn model(kind: &'static str) -> Self {
-        Self { kind, prompt_mode: PromptMode::Model, recorded_as: RecordedAs::Model }
+        let (prompt_mode, recorded_as) = (PromptMode::Model, RecordedAs::Model);
+        Self { kind, prompt_mode, recorded_as, is_simulated: false }
+    }
+
+    /// Of what plays a model.
+    pub const fn simulated(kind: &'static str) -> Self {
+        Self { is_simulated: true, ..Self::model(kind) }
     }
 
     /// Of an agent that can read files.
     pub const fn agent(kind: &'static str) -> Self {
-        Self { kind, prompt_mode: PromptMode::Agent, recorded_as: RecordedAs::Agent }
+        let (prompt_mode, recorded_as) = (PromptMode::Agent, RecordedAs::Agent);
+        Self { kind, prompt_mode, recorded_as, is_simulated: false }
     }
 }
 

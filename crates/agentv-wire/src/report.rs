@@ -29,6 +29,9 @@ pub struct ReportCase {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<u32>,
     pub outcome: Outcome,
+    /// Whether the answer was made up, by a mock target or a dry run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     pub score: f64,
     /// Why it did not pass, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -81,6 +81,7 @@ function head(group, row, { record, rerun, place }) {
       el("span", {}, group.target),
       group.dataset && el("span", { class: "muted" }, group.dataset),
       place && el("span", { class: "muted" }, place.line ? `${place.file}:${place.line}` : place.file),
+      record.simulated && el("span", { class: "chip", title: "Answer of a mock target or a dry run" }, "simulated"),
       group.tags.map((tag) => el("span", { class: "chip tag" }, tag)),
     ),
     group.rows.length > 1 && trials(group, row),

@@ -42,6 +42,7 @@ pub(super) fn brief(entry: &Entry<'_>) -> ReportCase {
         target: record.target.clone(),
         trial: record.trial,
         outcome: *outcome,
+        simulated: record.simulated,
         score: record.score,
         why: entry.why(),
         error: record.error.clone(),

@@ -14,12 +14,13 @@ pub(super) const KIND: FormatKind =
 
 struct Csv;
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "eval_id",
     "dataset",
     "target",
     "trial",
     "outcome",
+    "simulated",
     "score",
     "why",
     "duration_ms",
@@ -53,6 +54,7 @@ impl Format for Csv {
             text(&record.target),
             record.trial.map(|trial| trial.to_string()).unwrap_or_default(),
             entry.outcome.name().to_owned(),
+            if record.simulated { "true".to_owned() } else { String::new() },
             record.score.to_string(),
             text(&entry.why().unwrap_or_default()),
             number(record.metrics.duration_ms),
@@ -79,7 +81,7 @@ impl Format for Csv {
     }
 }
 
-fn row(cells: &[String; 17], out: &mut dyn Write) -> io::Result<()> {
+fn row(cells: &[String; 18], out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     writer.write_record(cells)?;
     writer.flush()

@@ -50,7 +50,8 @@ impl Github {
         let place = entry.place();
         let file = place.as_ref().map(|place| ("file", place.file.display().to_string()));
         let line = place.and_then(|place| place.line).map(|line| ("line", line.to_string()));
-        let title = ("title", format!("{} on {}", record.label(), record.target));
+        let simulated = if record.simulated { " (simulated)" } else { "" };
+        let title = ("title", format!("{} on {}{simulated}", record.label(), record.target));
         let properties: Vec<String> = file
             .into_iter()
             .chain(line)

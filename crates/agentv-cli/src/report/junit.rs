@@ -23,8 +23,17 @@ const EXCERPT: usize = 2_000;
 const REMARK: usize = 500;
 
 struct Junit {
-    /// With the target's name and the time of all tests.
-    suites: Vec<(String, TestSuite, Duration)>,
+    suites: Vec<OpenSuite>,
+}
+
+/// A suite that may get more tests.
+struct OpenSuite {
+    suite: TestSuite,
+    target: String,
+    /// Of all its tests.
+    time: Duration,
+    /// How many of its answers are made up.
+    simulated: usize,
 }
 
 impl Format for Junit {
@@ -41,9 +50,10 @@ impl Format for Junit {
             }
         }
         test.set_system_out(grades(record));
-        let (suite, whole) = self.suite(record);
-        suite.add_test_case(test);
-        *whole += time;
+        let open = self.suite(record);
+        open.suite.add_test_case(test);
+        open.time += time;
+        open.simulated += usize::from(record.simulated);
         Ok(())
     }
 
@@ -57,12 +67,14 @@ impl Format for Junit {
         let time = summary.wall_ms.or(summary.totals.all.duration_ms);
         report.set_time(duration(time));
         // Records come as they are done, which differs from run to run.
-        self.suites
-            .sort_by(|(_, one, _), (_, other, _)| one.name.as_str().cmp(other.name.as_str()));
-        for (target, mut suite, time) in self.suites.drain(..) {
+        self.suites.sort_by(|one, other| one.suite.name.as_str().cmp(other.suite.name.as_str()));
+        for OpenSuite { mut suite, target, time, simulated } in self.suites.drain(..) {
             suite.set_time(time);
             suite.add_property(Property::new("target", target));
             suite.add_property(Property::new("results", head.results));
+            if simulated > 0 {
+                suite.add_property(Property::new("simulated", simulated.to_string()));
+            }
             if let Some(run) = head.run {
                 suite.add_property(Property::new("run", run.run.as_str()));
                 if let Some(git) = &run.git {
@@ -76,16 +88,20 @@ impl Format for Junit {
 }
 
 impl Junit {
-    fn suite(&mut self, record: &RecordSummary) -> (&mut TestSuite, &mut Duration) {
+    fn suite(&mut self, record: &RecordSummary) -> &mut OpenSuite {
         let name = [suite_name(record), record.target.as_str()];
         let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-        let known = self.suites.iter().position(|(_, suite, _)| suite.name.as_str() == name);
+        let known = self.suites.iter().position(|open| open.suite.name.as_str() == name);
         let at = known.unwrap_or_else(|| {
-            self.suites.push((record.target.clone(), TestSuite::new(name), Duration::ZERO));
+            self.suites.push(OpenSuite {
+                suite: TestSuite::new(name),
+                target: record.target.clone(),
+                time: Duration::ZERO,
+                simulated: 0,
+            });
             self.suites.len() - 1
         });
-        let (_, suite, time) = &mut self.suites[at];
-        (suite, time)
+        &mut self.suites[at]
     }
 }
 
@@ -115,7 +131,8 @@ fn status(entry: &Entry<'_>) -> TestCaseStatus {
 
 /// What each evaluator found, a line each.
 fn grades(record: &RecordSummary) -> String {
-    let score = format!("score {}", format::score(record.score));
+    let simulated = if record.simulated { " (simulated answer)" } else { "" };
+    let score = format!("score {}{simulated}", format::score(record.score));
     let grades = record.evaluators.iter().map(|grade| match &grade.error {
         None => format!("{}: {}", grade.name, format::score(grade.score)),
         Some(error) => {

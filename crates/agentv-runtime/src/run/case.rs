@@ -85,7 +85,7 @@ pub(super) fn asked(request: Request, work: &Work) -> Asked<'_> {
         provider: target.provider.info(),
         target: target.name.as_str(),
         trial: work.trial,
-        simulated: target.provider.is_simulated(),
+        simulated: target.provider.info().is_simulated,
     }
 }
 

@@ -254,10 +254,6 @@ impl Provider for Unasked {
     fn info(&self) -> ProviderInfo {
         self.0
     }
-
-    fn is_simulated(&self) -> bool {
-        self.0.kind == "mock"
-    }
 }
 
 fn workshop(deps: &Deps) -> Workshop {

@@ -4,5 +4,6 @@
 mod failed_gradings;
 mod missing_judges;
 mod self_judging;
+mod simulated;
 mod unread_graders;
 mod unusable_messages;

@@ -50,13 +50,13 @@ fn markdown_lists_no_thousands() {
 fn csv_has_a_row_for_each_record_and_no_formulas() {
     let cx = with_results(&records());
     insta::assert_snapshot!(printed(&cx, "--csv"), @r#"
-    eval_id,dataset,target,trial,outcome,score,why,duration_ms,cost_usd,grading_cost_usd,input_tokens,output_tokens,tool_calls,tags,evaluators,timestamp,answer
-    refund,support,gpt,,pass,1,,1234.5,0.0125,,1200,340,2,billing; smoke,correct=1.000; polite=1.000,2026-01-02T03:04:05.678Z,ok
-    "greeting, ""formal""",support,gpt,,fail,0.5,says <b>hi</b> | not @you,,,,,,,,correct=1.000; polite=0.000,2026-01-02T03:04:05.678Z,"'=HYPERLINK(""http://x"")
+    eval_id,dataset,target,trial,outcome,simulated,score,why,duration_ms,cost_usd,grading_cost_usd,input_tokens,output_tokens,tool_calls,tags,evaluators,timestamp,answer
+    refund,support,gpt,,pass,,1,,1234.5,0.0125,,1200,340,2,billing; smoke,correct=1.000; polite=1.000,2026-01-02T03:04:05.678Z,ok
+    "greeting, ""formal""",support,gpt,,fail,,0.5,says <b>hi</b> | not @you,,,,,,,,correct=1.000; polite=0.000,2026-01-02T03:04:05.678Z,"'=HYPERLINK(""http://x"")
     second line"
-    slow,support,claude,,error,0,timed out after 2s,,,,,,,,,2026-01-02T03:04:05.678Z,Error occurred: timed out after 2s
-    judged,support,claude,,pass,1,,,,,,,,,correct=1.000; polite=error,2026-01-02T03:04:05.678Z,ok
-    again,support,claude,1,pass,1,,,,,,,,,,2026-01-02T03:04:05.678Z,ok
+    slow,support,claude,,error,,0,timed out after 2s,,,,,,,,,2026-01-02T03:04:05.678Z,Error occurred: timed out after 2s
+    judged,support,claude,,pass,,1,,,,,,,,,correct=1.000; polite=error,2026-01-02T03:04:05.678Z,ok
+    again,support,claude,1,pass,,1,,,,,,,,,,2026-01-02T03:04:05.678Z,ok
     "#);
 }
 

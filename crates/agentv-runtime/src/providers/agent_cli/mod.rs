@@ -157,6 +157,7 @@ impl<C: Client> FromSettings for AgentCli<C> {
         kind: C::NAMES[0],
         prompt_mode: PromptMode::Agent,
         recorded_as: RecordedAs::Agent,
+        is_simulated: false,
     };
     const STARTER: Option<Starter> = Some(Starter::program(C::NAMES[0], C::EXECUTABLE));
     type Settings = AgentSettings<C>;

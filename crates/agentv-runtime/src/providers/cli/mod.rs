@@ -55,6 +55,7 @@ impl FromSettings for Cli {
         kind: "cli",
         prompt_mode: PromptMode::Agent,
         recorded_as: RecordedAs::Model,
+        is_simulated: false,
     };
     // Spec: "Reject unsupported fields". A misspelt key would change what is run without a word.
     const LEFTOVERS: Leftovers = Leftovers::Refuse;

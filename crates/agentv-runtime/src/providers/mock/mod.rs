@@ -52,7 +52,7 @@ const DEFAULT_RESPONSE: &str =
 
 impl FromSettings for Mock {
     const NAMES: &'static [&'static str] = &["mock"];
-    const INFO: ProviderInfo = ProviderInfo::model("mock");
+    const INFO: ProviderInfo = ProviderInfo::simulated("mock");
     type Settings = MockSettings;
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<MockSettings> {
@@ -142,10 +142,6 @@ impl Provider for Mock {
     }
 
     fn is_free(&self) -> bool {
-        true
-    }
-
-    fn is_simulated(&self) -> bool {
         true
     }
 
