@@ -98,7 +98,7 @@ impl Clusters {
             let mut drawn = ClusterSums::default();
             for _ in 0..self.len() {
                 let (sum, count) = self.groups[random.below(self.len())];
-                drawn.add_weighted(sum, count);
+                drawn.add_known(1, sum, count);
             }
             let error = drawn.standard_error().filter(|error| *error > 0.0)?;
             Some((drawn.mean()? - mean) / error)

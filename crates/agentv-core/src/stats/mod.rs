@@ -26,6 +26,7 @@ mod pass;
 mod permutation;
 mod power;
 mod random;
+mod rate;
 mod sample;
 mod sums;
 
@@ -39,6 +40,7 @@ pub use pass::{
     all_of_k, any_of_k, wilson_interval, wilson_interval_of_mean, wilson_interval_of_sample,
 };
 pub use random::Random;
+pub use rate::rate_interval;
 pub use sample::PairedSample;
 pub use sums::ClusterSums;
 

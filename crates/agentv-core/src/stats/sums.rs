@@ -1,6 +1,6 @@
 //! [`Clusters`](super::Clusters) of which only sums are kept: a million of them take no more space than two.
 
-use super::{Interval, float, student_quantile};
+use super::{Interval, float, rate_interval, student_quantile};
 
 /// Sums over groups of values. The groups are independent of each other, the values in one group need not be.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -20,23 +20,29 @@ pub struct ClusterSums {
 impl ClusterSums {
     /// A group by the sum of its values and their number.
     pub fn add(&mut self, sum: f64, values: usize) {
-        if values > 0 && sum.is_finite() {
-            self.add_weighted(sum, float(values));
+        self.add_equal(1, sum, values);
+    }
+
+    /// So many groups that have the same sum and the same number of values.
+    pub fn add_equal(&mut self, groups: usize, sum: f64, values: usize) {
+        if groups > 0 && values > 0 && sum.is_finite() {
+            self.add_known(groups, sum, float(values));
         }
     }
 
-    /// The same for a group that is known to have values.
-    pub(super) fn add_weighted(&mut self, sum: f64, size: f64) {
+    /// The same for groups that are known to have finite values.
+    pub(super) fn add_known(&mut self, groups: usize, sum: f64, size: f64) {
+        let count = float(groups);
         if self.groups == 0 {
             self.start = sum / size;
         }
         let distance = sum - self.start * size;
-        self.groups += 1;
-        self.values += size;
-        self.sum += sum;
-        self.squares += distance * distance;
-        self.size_squares += size * size;
-        self.products += distance * size;
+        self.groups += groups;
+        self.values += count * size;
+        self.sum += count * sum;
+        self.squares += count * distance * distance;
+        self.size_squares += count * size * size;
+        self.products += count * distance * size;
     }
 
     /// The number of groups.
@@ -53,6 +59,11 @@ impl ClusterSums {
         self.sum
     }
 
+    /// The number of values.
+    pub fn values(&self) -> f64 {
+        self.values
+    }
+
     /// The mean of all values.
     pub fn mean(&self) -> Option<f64> {
         (self.groups > 0).then(|| self.sum / self.values)
@@ -60,11 +71,9 @@ impl ClusterSums {
 
     /// How far the mean would scatter if other groups had been chosen; needs two of them.
     pub fn standard_error(&self) -> Option<f64> {
-        let mean = self.mean().filter(|_| self.groups > 1)? - self.start;
-        // Σ (distance − mean · size)², multiplied out. Rounding must not make it negative.
-        let squares = self.squares - 2.0 * mean * self.products + mean * mean * self.size_squares;
+        let mean = self.mean().filter(|_| self.groups > 1)?;
         let count = float(self.groups);
-        Some((squares.max(0.0) * count / (count - 1.0)).sqrt() / self.values)
+        Some((self.squares_around(mean) * count / (count - 1.0)).sqrt() / self.values)
     }
 
     /// Student's interval of the mean. `None` with fewer than two groups: one has no spread.
@@ -73,6 +82,47 @@ impl ClusterSums {
         let reach =
             error * student_quantile(f64::midpoint(1.0, confidence), float(self.groups - 1));
         Some(Interval { low: mean - reach, high: mean + reach })
+    }
+
+    /// The interval of the mean, for values from 0 to 1: [`rate_interval`] with the [effective
+    /// size](Self::effective_size), so many values of one group are not taken for many groups.
+    pub fn rate_interval(&self, confidence: f64) -> Option<Interval> {
+        self.rate_interval_of(self.values, confidence)
+    }
+
+    /// The same where the values are estimates, which are together as precise as `most` independent values at best.
+    pub fn rate_interval_of(&self, most: f64, confidence: f64) -> Option<Interval> {
+        // What is further out is not rounding, but not a score.
+        const ROUNDING: f64 = 1e-9;
+        let mean = self.mean().filter(|mean| (-ROUNDING..=1.0 + ROUNDING).contains(mean))?;
+        rate_interval(mean.clamp(0.0, 1.0), self.effective_size(most), confidence)
+    }
+
+    /// How many independent values would have a mean as precise as this one: `m(1 − m) / SE²`, where the standard error
+    /// is that of groups. It is `most` at best, and at worst the number of groups, fewer where some are larger than
+    /// others.
+    ///
+    /// One more group of ones and one of zeros are counted in, of the mean size. A few groups do not tell how alike the
+    /// values of a group are, least of all where one of them carries all the scatter: without these two, sixty groups of
+    /// five with one 0 among them would pass for 300 independent values, and the interval of the mean would hold the truth
+    /// in 88 % of cases only.
+    fn effective_size(&self, most: f64) -> f64 {
+        let groups = float(self.groups);
+        let size = self.values / groups;
+        let (all_groups, all_values) = (groups + 2.0, self.values + 2.0 * size);
+        let mean = (self.sum + size) / all_values;
+        let added = size * size * (mean * mean + (1.0 - mean) * (1.0 - mean));
+        let squares = (self.squares_around(mean) + added) * all_groups / (all_groups - 1.0);
+        let independent = mean * (1.0 - mean) * all_values * all_values / squares;
+        let fewest = (self.values * self.values / self.size_squares).min(most);
+        (independent * self.values / all_values).clamp(fewest, most)
+    }
+
+    /// The sum over all groups of `(sum − mean · size)²`, multiplied out. Rounding must not make it negative.
+    fn squares_around(&self, mean: f64) -> f64 {
+        let mean = mean - self.start;
+        let squares = self.squares - 2.0 * mean * self.products + mean * mean * self.size_squares;
+        squares.max(0.0)
     }
 }
 
@@ -103,6 +153,54 @@ mod tests {
         check(&[&[0.5]]);
         check(&[&[1.0, 2.0], &[3.0], &[4.0, 5.0, 6.0]]);
         check(&[&[0.1; 3], &[0.1; 3]]);
+    }
+
+    #[test]
+    fn equal_groups_can_be_added_at_once() {
+        let (mut one_by_one, mut at_once) = (ClusterSums::default(), ClusterSums::default());
+        for (groups, sum, values) in [(3, 2.0, 4), (0, 1.0, 1), (2, 1.0, 4), (1, 0.0, 2)] {
+            (0..groups).for_each(|_| one_by_one.add(sum, values));
+            at_once.add_equal(groups, sum, values);
+        }
+        assert_eq!(one_by_one, at_once);
+    }
+
+    /// Groups of five ones and zeros, by how many are ones; the effective size must be in the range.
+    #[track_caller]
+    fn check_size(groups: &[(usize, u8)], range: std::ops::RangeInclusive<f64>) {
+        let mut sums = ClusterSums::default();
+        for (groups, ones) in groups {
+            sums.add_equal(*groups, f64::from(*ones), 5);
+        }
+        let size = sums.effective_size(sums.values);
+        assert!(range.contains(&size), "{groups:?}: {size}");
+    }
+
+    #[test]
+    fn values_of_a_group_count_as_far_as_they_differ() {
+        // Nothing scatters, or only from group to group: as many values as groups.
+        check_size(&[(60, 5)], 60.0..=60.0);
+        check_size(&[(30, 5), (30, 0)], 60.0..=62.0);
+        // Groups are alike, values are not: nearly all values count.
+        check_size(&[(20, 1), (20, 2), (20, 3), (20, 4)], 250.0..=400.0);
+        // One value does not tell which of the two it is.
+        check_size(&[(59, 5), (1, 4)], 60.0..=75.0);
+        check_size(&[(1, 3)], 1.0..=5.0);
+    }
+
+    #[test]
+    fn one_value_for_each_group_is_a_plain_sample() {
+        let mut sums = ClusterSums::default();
+        for value in [0.0, 1.0, 1.0, 0.25] {
+            sums.add(value, 1);
+        }
+        assert_eq!(sums.rate_interval(0.95), rate_interval(2.25 / 4.0, 4.0, 0.95));
+        // A group with most of the values makes the others count less: (5 + 1)² / (25 + 1).
+        let mut sums = ClusterSums::default();
+        sums.add(5.0, 5);
+        sums.add(0.0, 1);
+        let found = sums.effective_size(sums.values);
+        assert!((found - 36.0 / 26.0).abs() < 0.5, "{found}");
     }
 
     #[test]
