@@ -26,6 +26,28 @@ async function visit(address, act, options) {
   await page.close();
 }
 
+// Every interval of the numbers is on the page.
+async function checkIntervals(page) {
+  const { summary } = await page.evaluate(() => JSON.parse(document.getElementById("report").textContent));
+  const text = await page.locator("#overview").innerText();
+  const ends = ({ low, high }, write) => [low, high].map(write);
+  const score = (end) => end.toFixed(3);
+  const percent = (end) => `${(end * 100).toFixed(1)} %`;
+  const pass = (summary.trials ?? []).flatMap((totals) => totals.pass);
+  const cells = [
+    ...[...Object.values(summary.targets), ...Object.values(summary.evaluators)].map((totals) => totals.mean_interval),
+    ...pass.flatMap((of) => [of.pass_at_k_interval, of.pass_hat_k_interval]),
+  ].filter((interval) => interval !== undefined);
+  assert.notEqual(cells.length, 0);
+  for (const words of [
+    `95 % interval ${ends(summary.pass_interval, percent).join(" to ")}`,
+    `95 % interval ${ends(summary.mean_interval, score).join(" to ")}`,
+    ...cells.map((interval) => ends(interval, score).join("–")),
+  ]) {
+    assert.ok(text.includes(words), `${words} is not in ${text}`);
+  }
+}
+
 describe("the overview", () => {
   test("says how the run went", () =>
     visit(url, async (page) => {
@@ -50,6 +72,8 @@ describe("the overview", () => {
       const run = await page.evaluate(() => JSON.parse(document.getElementById("report").textContent).run.run);
       assert.equal(await page.title(), `AgentV report: ${run}`);
     }));
+
+  test("has an interval for every mean and rate", () => visit(url, checkIntervals));
 
   test("leads to the cases that it counts", () =>
     visit(url, async (page) => {
@@ -220,6 +244,10 @@ describe("a case", () => {
       assert.equal(await rows(page).count(), 2);
       assert.match(await rows(page).first().innerText(), /flip[^]*2\/3 trials[^]*0\.667/);
       assert.match(await page.locator(".legend").innerText(), /1 flaky/);
+      await checkIntervals(page);
+      // Only one of the two cases has three trials.
+      const card = page.getByRole("region", { name: "Trials" });
+      assert.match(await card.innerText(), /pass@k[^]*\n3\s+1 of 2\s+1\.000/);
       await rows(page).first().click();
       // The one that went wrong is shown first, though it is the second.
       const trials = page.getByRole("group", { name: "Trials" });

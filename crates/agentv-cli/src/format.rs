@@ -2,6 +2,7 @@
 
 pub(crate) use agentv_core::amount::{dollars as money, tokens as amount};
 use agentv_wire::OutcomeTotals;
+use agentv_wire::comparison::MeanInterval;
 use std::time::Duration;
 
 /// With its sign; what rounds to zero is `+0`, never `-0`.
@@ -20,21 +21,70 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// `0.650 (n=2)`: a mean score, with the number of graded cases where not all are.
+/// `0.650 (0.230 to 0.920, n=2)`: a mean score with its 95 % interval, and the number of graded cases where not all are.
 pub(crate) fn mean_score(totals: &OutcomeTotals) -> String {
-    let mean = totals.mean_score.map_or_else(|| "-".to_owned(), score);
-    if totals.graded == totals.recorded { mean } else { format!("{mean} (n={})", totals.graded) }
+    let between = totals.mean_interval.map(score_interval);
+    with_remarks(optional_score(totals.mean_score), [between, graded(totals)])
+}
+
+/// `0.650 (0.230–0.920, n=2)`: the same for a column of a table.
+pub(crate) fn narrow_mean_score(totals: &OutcomeTotals) -> String {
+    with_remarks(
+        optional_score(totals.mean_score),
+        [narrow_interval(totals.mean_interval), graded(totals)],
+    )
+}
+
+/// `0.650 (0.230 to 0.920)`: a mean score, or another mean of values from 0 to 1, with its 95 % interval.
+pub(crate) fn mean_of(mean: Option<f64>, interval: Option<MeanInterval>) -> String {
+    with_remarks(optional_score(mean), [interval.map(score_interval)])
+}
+
+/// `0.650 (0.230–0.920)`: the same for a column of a table.
+pub(crate) fn narrow_mean_of(mean: Option<f64>, interval: Option<MeanInterval>) -> String {
+    with_remarks(optional_score(mean), [narrow_interval(interval)])
 }
 
 /// `50.0 % (15.0 % to 85.0 %)`: a pass rate with its 95 % interval.
 pub(crate) fn pass_rate_interval(totals: &OutcomeTotals) -> String {
     let Some(rate) = totals.pass_rate.map(percent) else { return String::new() };
-    match totals.pass_interval {
-        Some(interval) => {
-            format!("{rate} ({} to {})", percent(interval.low), percent(interval.high))
-        }
-        None => rate,
-    }
+    with_remarks(rate, [totals.pass_interval.map(percent_interval)])
+}
+
+/// `3/6 (15–85 %)`: passes with the 95 % interval of the pass rate, for a column of a table.
+pub(crate) fn narrow_passes(totals: &OutcomeTotals) -> String {
+    let percents = |MeanInterval { low, high }| format!("{:.0}–{:.0} %", low * 100.0, high * 100.0);
+    let passes = format!("{}/{}", totals.passed, totals.recorded);
+    with_remarks(passes, [totals.pass_interval.map(percents)])
+}
+
+/// `0.230 to 0.920`.
+pub(crate) fn score_interval(MeanInterval { low, high }: MeanInterval) -> String {
+    format!("{} to {}", score(low), score(high))
+}
+
+/// `15.0 % to 85.0 %`.
+fn percent_interval(MeanInterval { low, high }: MeanInterval) -> String {
+    format!("{} to {}", percent(low), percent(high))
+}
+
+fn narrow_interval(interval: Option<MeanInterval>) -> Option<String> {
+    interval.map(|MeanInterval { low, high }| format!("{}–{}", score(low), score(high)))
+}
+
+fn optional_score(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), score)
+}
+
+/// `n=2`, where not all records are graded.
+fn graded(totals: &OutcomeTotals) -> Option<String> {
+    (totals.graded < totals.recorded).then(|| format!("n={}", totals.graded))
+}
+
+/// Text with remarks in brackets, as far as there are any.
+fn with_remarks<const N: usize>(text: String, remarks: [Option<String>; N]) -> String {
+    let remarks: Vec<String> = remarks.into_iter().flatten().collect();
+    if remarks.is_empty() { text } else { format!("{text} ({})", remarks.join(", ")) }
 }
 
 /// `32 %`, for what moves: it is never 100 before the end.
@@ -142,6 +192,31 @@ mod tests {
         check(59_960, "1 min 00 s");
         check(125_400, "2 min 05 s");
         check(3_720_000, "1 h 02 min");
+    }
+
+    #[test]
+    fn a_mean_and_a_rate_have_their_intervals_in_brackets() {
+        let interval = Some(MeanInterval { low: 0.125, high: 0.875 });
+        let some = OutcomeTotals {
+            recorded: 4,
+            passed: 1,
+            graded: 2,
+            mean_score: Some(0.5),
+            mean_interval: interval,
+            pass_rate: Some(0.25),
+            pass_interval: Some(MeanInterval { low: 0.014, high: 0.7 }),
+            ..OutcomeTotals::default()
+        };
+        assert_eq!(mean_score(&some), "0.500 (0.125 to 0.875, n=2)");
+        assert_eq!(narrow_mean_score(&some), "0.500 (0.125–0.875, n=2)");
+        assert_eq!(pass_rate_interval(&some), "25.0 % (1.4 % to 70.0 %)");
+        assert_eq!(narrow_passes(&some), "1/4 (1–70 %)");
+        let whole = OutcomeTotals { graded: 4, ..some };
+        assert_eq!(mean_score(&whole), "0.500 (0.125 to 0.875)");
+        let ungraded = OutcomeTotals { recorded: 4, ..OutcomeTotals::default() };
+        assert_eq!(mean_score(&ungraded), "- (n=0)");
+        assert_eq!(narrow_mean_of(None, None), "-");
+        assert_eq!(mean_of(Some(0.5), interval), "0.500 (0.125 to 0.875)");
     }
 
     #[test]

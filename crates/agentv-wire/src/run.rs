@@ -165,10 +165,14 @@ pub struct OutcomeTotals {
     /// Of graded cases. Absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_score: Option<f64>,
+    /// The 95 % interval of the mean score: Wilson's, wider where there are few cases or the mean is near 0 or 1. Trials
+    /// of a case, and one case on several targets, do not count as more cases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_interval: Option<MeanInterval>,
     /// `passed` over `recorded`. Absent without records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_rate: Option<f64>,
-    /// Of the pass rate, 95 %: Wilson's interval, clustered by case where there are trials.
+    /// The 95 % interval of the pass rate, like that of the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_interval: Option<MeanInterval>,
     /// The time of all answers together, and how many of them say how long they took.
@@ -208,6 +212,9 @@ pub struct EvaluatorTotals {
     /// Absent if it graded nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_score: Option<f64>,
+    /// The 95 % interval of the mean score, like that of a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_interval: Option<MeanInterval>,
     /// The lowest and the highest weight, since cases may differ.
     pub weights: (f64, f64),
     /// What its gradings cost, members of a composite included.
@@ -233,10 +240,10 @@ pub struct TrialTotals {
     /// Of graded trials. Absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_score: Option<f64>,
-    /// 95 %, clustered by case: trials of one case are no new cases. Absent with fewer than two graded cases.
+    /// The 95 % interval of the mean score: trials of a case do not count as more cases. Absent without a graded trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<MeanInterval>,
-    /// By `status`, each the mean over all cases with at least `k` trials. With many trials, for a few `k`.
+    /// By `status`, each the mean over the cases with at least `k` trials. With many trials, for a few `k`.
     pub pass: Vec<PassOfK>,
     /// How many cases pass in some trials and not in others.
     pub flaky: usize,
@@ -249,10 +256,19 @@ pub struct TrialTotals {
 #[serde(rename_all = "snake_case")]
 pub struct PassOfK {
     pub k: u32,
+    /// The cases with at least `k` trials, which the estimates are over. 0 in files of earlier versions.
+    #[serde(default)]
+    pub cases: usize,
     /// pass@k, the chance that at least one of `k` trials passes: `1 − C(n−c, k) / C(n, k)`.
     pub pass_at_k: f64,
+    /// The 95 % interval of pass@k.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_at_k_interval: Option<MeanInterval>,
     /// pass^k, the chance that all of `k` trials pass: `C(c, k) / C(n, k)`.
     pub pass_hat_k: f64,
+    /// The 95 % interval of pass^k.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pass_hat_k_interval: Option<MeanInterval>,
 }
 
 /// A case that passes in some trials and not in others.
@@ -280,11 +296,10 @@ pub struct CaseTrialTotals {
     /// Of graded trials. Absent without any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_score: Option<f64>,
-    /// Of the mean score, 95 %: Wilson's where all scores are 0 or 1, or all the same, else Student's. Absent with a single
-    /// graded trial.
+    /// The 95 % interval of the mean score of more trials of this case. Absent without a graded trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<MeanInterval>,
-    /// Of the share of trials that pass, 95 %.
+    /// The 95 % interval of the share of trials that pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass_interval: Option<MeanInterval>,
 }

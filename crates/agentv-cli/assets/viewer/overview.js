@@ -8,7 +8,7 @@ export function showOverview(place) {
   const { summary } = report;
   place.replaceChildren(
     el("div", { class: "cards" }, verdictCard(summary), scoreCard(summary), numbersCard(summary)),
-    el("div", { class: "tables" }, targetsCard(summary), evaluatorsCard(summary)),
+    el("div", { class: "tables" }, targetsCard(summary), evaluatorsCard(summary), trialsCard(summary)),
     runCard(),
   );
 }
@@ -35,6 +35,7 @@ function verdictCard(summary) {
       "div",
       { class: "verdict-words" },
       el("h2", { class: isGood ? "pass" : "fail" }, words),
+      summary.pass_interval && el("small", {}, `pass rate: ${between(summary.pass_interval, percent)}`),
       el(
         "div",
         { class: "split", "aria-hidden": "true" },
@@ -59,9 +60,8 @@ function verdictCard(summary) {
 
 function ring(summary, isGood, unit) {
   const share = summary.pass_rate ?? 0;
-  const interval = summary.pass_interval;
-  const range = interval ? `, 95 % interval ${percent(interval.low)} to ${percent(interval.high)}` : "";
-  const label = `Pass rate ${percent(share)}${range}`;
+  const range = between(summary.pass_interval, percent);
+  const label = `Pass rate ${percent(share)}${range === null ? "" : `, ${range}`}`;
   const around = 2 * Math.PI * 42;
   return svg(
     "svg",
@@ -119,6 +119,7 @@ function scoreCard(summary) {
       summary.graded < summary.recorded && el("small", {}, `of ${count(summary.graded, "graded case", "graded cases")}`),
       el("b", { class: "figure" }, summary.mean_score === undefined ? "–" : score(summary.mean_score)),
     ),
+    el("small", {}, between(summary.mean_interval, score)),
     histogram(summary.histogram),
   );
 }
@@ -213,9 +214,9 @@ function targetsCard(summary) {
   const hasMeter = !(hasCost && hasUngraded);
   const rows = targets.map(([name, target]) => [
     choice("target", name, models.get(name)),
-    el("td", { class: "right" }, `${target.passed}/${target.recorded}`),
+    el("td", { class: "right", title: between(target.pass_interval, percent) }, `${target.passed}/${target.recorded}`),
     hasMeter && el("td", { class: "wide" }, meter(target.pass_rate ?? 0, "pass")),
-    el("td", { class: "right" }, target.mean_score === undefined ? "–" : score(target.mean_score)),
+    meanCell(target),
     hasUngraded && alarm(target.ungraded, "ungraded"),
     alarm(target.errors, "error"),
     hasCost && el("td", { class: "right" }, target.cost_usd === undefined ? "–" : money(target.cost_usd)),
@@ -240,10 +241,41 @@ function evaluatorsCard(summary) {
         (evaluator.mean_score ?? 0) >= 0.8 ? "pass" : (evaluator.mean_score ?? 0) >= 0.6 ? "middle" : "fail",
       ),
     ),
-    el("td", { class: "right" }, evaluator.mean_score === undefined ? "–" : score(evaluator.mean_score)),
+    meanCell(evaluator),
     alarm(evaluator.errors, "error"),
   ]);
   return card("Evaluators", ["Evaluator", "Full score", "", "Mean", "Errors"], rows);
+}
+
+// pass@k and pass^k of each suite on each target whose cases have several trials.
+function trialsCard(summary) {
+  const trials = summary.trials ?? [];
+  if (trials.length === 0) return null;
+  const several = trials.length > 1;
+  const rows = trials.flatMap((totals) =>
+    totals.pass.map((pass) => [
+      el("th", { scope: "row" }, String(pass.k), several && el("small", {}, `${totals.dataset} on ${totals.target}`)),
+      el("td", { class: "right" }, pass.cases < totals.cases ? `${pass.cases} of ${totals.cases}` : String(totals.cases)),
+      estimate(pass.pass_at_k, pass.pass_at_k_interval),
+      estimate(pass.pass_hat_k, pass.pass_hat_k_interval),
+    ]),
+  );
+  return card("Trials", ["k", "Cases", "pass@k", "pass^k"], rows);
+}
+
+function meanCell(totals) {
+  return estimate(totals.mean_score, totals.mean_interval);
+}
+
+// A mean in a table, with its interval below it.
+function estimate(value, interval) {
+  const range = interval && el("small", { class: "range", title: "95 % interval" }, `${score(interval.low)}–${score(interval.high)}`);
+  return el("td", { class: "right" }, value === undefined ? "–" : score(value), range);
+}
+
+// `95 % interval 0.230 to 0.920`
+function between(interval, write) {
+  return interval ? `95 % interval ${write(interval.low)} to ${write(interval.high)}` : null;
 }
 
 // A number that had better be 0.

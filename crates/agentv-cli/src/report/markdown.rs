@@ -2,9 +2,9 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
-use crate::format::{count, mean_score, millis, money, pass_rate_interval, percent, score, tokens};
+use crate::format::{count, mean_of, mean_score, millis, money, pass_rate_interval, score, tokens};
 use crate::terminal::code;
-use agentv_wire::{EvaluatorTotals, Outcome, OutcomeTotals, ReportSummary};
+use agentv_wire::{EvaluatorTotals, Outcome, OutcomeTotals, PassOfK, ReportSummary, TrialTotals};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -69,6 +69,10 @@ impl Markdown {
             targets(&totals.targets, &mut page);
         }
         evaluators(&totals.evaluators, &mut page);
+        trials(&totals.trials, &mut page);
+        if totals.all.recorded > 0 {
+            page += "\n95 % intervals are in brackets.\n";
+        }
         let _ = write!(page, "\n{}\n", origin(head));
         page
     }
@@ -145,7 +149,7 @@ fn targets(targets: &BTreeMap<String, OutcomeTotals>, page: &mut String) {
             "| {} | {} | {} | {} | {} | {} | {} | {} |",
             code(name),
             totals.recorded,
-            totals.pass_rate.map(percent).unwrap_or_default(),
+            pass_rate_interval(totals),
             mean_score(totals),
             totals.failed,
             totals.ungraded,
@@ -168,10 +172,31 @@ fn evaluators(evaluators: &BTreeMap<String, EvaluatorTotals>, page: &mut String)
             code(name),
             plain(&evaluator.kind),
             evaluator.graded,
-            evaluator.mean_score.map(score).unwrap_or_default(),
+            mean_of(evaluator.mean_score, evaluator.mean_interval),
             evaluator.full,
             evaluator.errors
         );
+    }
+}
+
+/// A row for each `k`, of each suite on each target where cases have several trials.
+fn trials(all: &[TrialTotals], page: &mut String) {
+    if all.is_empty() {
+        return;
+    }
+    *page += "\n### Trials\n\n";
+    *page += "| Suite | Target | Cases | k | pass@k | pass^k |\n| --- | --- | ---: | ---: | ---: | ---: |\n";
+    for totals in all {
+        let (suite, target) = (code(&totals.dataset), code(&totals.target));
+        for pass in &totals.pass {
+            let PassOfK { k, cases, .. } = *pass;
+            let is_part = (1..totals.cases).contains(&cases);
+            let all = totals.cases;
+            let cases = if is_part { format!("{cases} of {all}") } else { all.to_string() };
+            let at = mean_of(Some(pass.pass_at_k), pass.pass_at_k_interval);
+            let hat = mean_of(Some(pass.pass_hat_k), pass.pass_hat_k_interval);
+            let _ = writeln!(page, "| {suite} | {target} | {cases} | {k} | {at} | {hat} |");
+        }
     }
 }
 

@@ -183,7 +183,8 @@ impl Page<'_> {
         if has_ungraded {
             table = table.column("Ungraded", Side::Right, 0);
         }
-        table = table.column("Errors", Side::Right, 0).column("Mean time", Side::Right, 0);
+        table =
+            table.column("Errors", Side::Right, 0).column("Mean time", Side::Right, 0).optional();
         if has_cost {
             table = table.column("Cost", Side::Right, 0);
         }
@@ -191,8 +192,8 @@ impl Page<'_> {
             let wire = target.wire();
             let mut row = vec![
                 Cell::new(one_line(name)),
-                Cell::new(format::mean_score(&wire)),
-                passes(wire.passed, wire.recorded),
+                Cell::new(format::narrow_mean_score(&wire)),
+                passes(format::narrow_passes(&wire), wire.passed == wire.recorded),
             ];
             row.extend(has_ungraded.then(|| doubts(wire.ungraded)));
             row.push(errors(wire.errors));
@@ -220,11 +221,11 @@ impl Page<'_> {
         let mut all: Vec<(&String, &EvaluatorTotals)> = numbers.evaluators.iter().collect();
         all.sort_by(|(_, one), (_, other)| other.weights.1.total_cmp(&one.weights.1));
         for (name, evaluator) in all.iter().take(20) {
-            let mean = evaluator.mean_score.map_or_else(|| "-".to_owned(), format::score);
+            let EvaluatorTotals { passed, graded, mean_score, mean_interval, .. } = **evaluator;
             table.row(vec![
                 Cell::new(one_line(name)),
-                Cell::new(mean),
-                passes(evaluator.passed, evaluator.graded),
+                Cell::new(format::narrow_mean_of(mean_score, mean_interval)),
+                passes(format!("{passed}/{graded}"), passed == graded),
                 errors(evaluator.errors),
                 Cell::new(format::range(evaluator.weights.0, evaluator.weights.1)),
                 Cell::styled(evaluator.kind.clone(), DIM),
@@ -245,8 +246,8 @@ impl Page<'_> {
     fn scores(&mut self, totals: &Totals) {
         let scores = totals.scores.graded();
         let Some(found) = ScoreStatistics::of(scores.to_vec()) else { return };
+        // The mean is at the end, with its interval.
         let mut numbers = vec![
-            format!("mean {}", format::score(found.mean)),
             format!("median {}", format::score(found.median)),
             format!("min {}", format::score(found.min)),
             format!("max {}", format::score(found.max)),
@@ -301,6 +302,8 @@ impl Page<'_> {
         self.screen.line(parts.join("  "));
         let rate = format!("pass rate {}", format::pass_rate_interval(all));
         self.screen.line(self.paint.paint(DIM, format!("{rate}, 95 % interval in brackets")));
+        let mean = format!("mean score {}", format::mean_score(all));
+        self.screen.line(self.paint.paint(DIM, mean));
         if let Some(tokens) = all.token_usage.filter(|used| used.input + used.output > 0.0) {
             let amount = |tokens| format::amount(whole(tokens));
             let (read, written) = (amount(tokens.input), amount(tokens.output));
@@ -358,9 +361,8 @@ fn width() -> usize {
         .min(WIDEST)
 }
 
-fn passes(passed: usize, all: usize) -> Cell {
-    let style = if passed == all { GOOD } else { PLAIN };
-    Cell::styled(format!("{passed}/{all}"), style)
+fn passes(text: String, is_all: bool) -> Cell {
+    Cell::styled(text, if is_all { GOOD } else { PLAIN })
 }
 
 fn errors(count: usize) -> Cell {

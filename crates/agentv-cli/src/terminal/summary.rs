@@ -1,7 +1,9 @@
 //! The numbers at the end of a run, for pipes and logs. Scripts read these lines: their shape is part of the contract.
 
 use super::screen::Screen;
-use crate::format::{amount, count, mean_score, money, pass_rate_interval, score};
+use crate::format::{
+    amount, count, mean_score, money, narrow_mean_score, narrow_passes, pass_rate_interval, score,
+};
 use agentv_core::totals::{Highlights, Placed, ScoreStatistics, Totals};
 use agentv_wire::{OutcomeTotals, RunSpend, RunTotals};
 
@@ -56,7 +58,8 @@ pub(crate) fn last_lines(numbers: &RunTotals, screen: &mut Screen) {
     if all.recorded > 0 {
         screen.line(format!("Pass rate: {}", pass_rate_interval(all)));
     }
-    if all.graded < all.recorded {
+    // Not the `Mean score` above, in which an error counts as 0.
+    if all.recorded > 0 {
         screen.line(format!("Mean of graded cases: {}", mean_score(all)));
     }
     if numbers.grading_errors > 0 {
@@ -161,11 +164,11 @@ fn targets(numbers: &RunTotals, screen: &mut Screen) {
     screen.line("Targets:");
     let width = numbers.targets.keys().map(|name| name.chars().count()).max().unwrap_or(0);
     for (name, target) in &numbers.targets {
-        let OutcomeTotals { passed, recorded, errors, ungraded, .. } = target;
-        let mean = mean_score(target);
+        let OutcomeTotals { errors, ungraded, .. } = target;
+        let (mean, passes) = (narrow_mean_score(target), narrow_passes(target));
         let ungraded = if *ungraded > 0 { format!("  ungraded {ungraded}") } else { String::new() };
         screen.line(format!(
-            "  {name:<width$}  mean {mean}  pass {passed}/{recorded}  errors {errors}{ungraded}"
+            "  {name:<width$}  mean {mean}  pass {passes}  errors {errors}{ungraded}"
         ));
     }
 }

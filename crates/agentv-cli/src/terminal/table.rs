@@ -21,6 +21,8 @@ pub(super) enum Side {
 #[derive(Debug)]
 pub(super) struct TextTable {
     columns: Vec<(String, Side, usize)>,
+    /// Columns that a narrow screen can do without.
+    optional: Vec<usize>,
     rows: Vec<Vec<Cell>>,
 }
 
@@ -43,12 +45,18 @@ impl Cell {
 
 impl TextTable {
     pub(super) fn new() -> Self {
-        Self { columns: Vec::new(), rows: Vec::new() }
+        Self { columns: Vec::new(), optional: Vec::new(), rows: Vec::new() }
     }
 
     /// Adds a column that is at least so wide.
     pub(super) fn column(mut self, title: &str, side: Side, width: usize) -> Self {
         self.columns.push((title.to_owned(), side, width));
+        self
+    }
+
+    /// Leaves out the last column where there is no room for it.
+    pub(super) fn optional(mut self) -> Self {
+        self.optional.extend(self.columns.len().checked_sub(1));
         self
     }
 
@@ -59,6 +67,10 @@ impl TextTable {
     /// The lines, no wider than the screen if that is known and wide enough.
     pub(super) fn lines(&self, paint: Paint, screen: Option<usize>) -> Vec<String> {
         let widths = self.widths(screen);
+        let is_narrow = screen.is_some_and(|screen| whole(&widths) > screen);
+        if let Some(column) = self.optional.last().filter(|_| is_narrow) {
+            return self.without(*column).lines(paint, screen);
+        }
         let heads: Vec<Cell> =
             self.columns.iter().map(|(title, ..)| Cell::styled(title, BOLD)).collect();
         // A column without a title holds remarks.
@@ -80,12 +92,24 @@ impl TextTable {
         let mut widths: Vec<usize> = columns
             .map(|(index, (title, _, least))| title.width().max(*least).max(widest(index)))
             .collect();
-        let all: usize = widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
+        let all = whole(&widths);
         if let (Some(screen), Some(first)) = (screen, widths.first_mut()) {
             let over = all.saturating_sub(screen);
             *first = first.saturating_sub(over).max(NARROWEST.min(*first));
         }
         widths
+    }
+
+    /// The table without its last optional column, which is this one.
+    fn without(&self, column: usize) -> Self {
+        let mut table = Self { columns: self.columns.clone(), ..Self::new() };
+        table.columns.remove(column);
+        table.optional.extend(self.optional.iter().filter(|other| **other != column));
+        for row in &self.rows {
+            let cells = row.iter().enumerate().filter(|(index, _)| *index != column);
+            table.row(cells.map(|(_, cell)| cell.clone()).collect());
+        }
+        table
     }
 
     fn line(&self, row: &[Cell], widths: &[usize], paint: Paint) -> String {
@@ -104,6 +128,11 @@ impl TextTable {
         }
         line.trim_end().to_owned()
     }
+}
+
+/// How wide a line of such columns is.
+fn whole(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1)
 }
 
 #[cfg(test)]
@@ -143,5 +172,19 @@ mod tests {
             ]
         );
         assert!(table().lines(Paint::Plain, Some(1))[2].starts_with("a-rath…-case"));
+    }
+
+    #[test]
+    fn a_narrow_screen_goes_without_optional_columns() {
+        let mut table = TextTable::new()
+            .column("Name", Side::Left, 12)
+            .column("Time", Side::Right, 0)
+            .optional()
+            .column("Score", Side::Right, 0);
+        table.row(vec![Cell::new("a"), Cell::new("1 s"), Cell::new("1.00")]);
+        let lines = |width| table.lines(Paint::Plain, Some(width));
+        assert_eq!(lines(25)[2], "a              1 s   1.00");
+        assert_eq!(lines(24)[0], "Name          Score");
+        assert_eq!(lines(24)[2], "a              1.00");
     }
 }

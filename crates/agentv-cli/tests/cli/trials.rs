@@ -153,11 +153,11 @@ fn the_figures_are_those_of_the_reference() {
     ran.success().stdout_has(
         "\nTrials of suite on default:
   4 cases, 3 times each: 5 of 12 pass
-  Mean score: 0.417 (95 % interval 0.000 to 1.000)
-     k  pass@k  pass^k
-     1   0.417   0.417
-     2   0.583   0.250
-     3   0.750   0.250
+  Mean score: 0.417 (95 % interval 0.065 to 0.852)
+     k  pass@k  95 % interval   pass^k  95 % interval
+     1   0.417  0.065 to 0.852   0.417  0.065 to 0.852
+     2   0.583  0.120 to 0.951   0.250  0.009 to 0.781
+     3   0.750  0.219 to 0.991   0.250  0.009 to 0.781
   Flaky cases: 2
     1/3 pass  first
     1/3 pass  second
@@ -177,11 +177,14 @@ fn the_figures_are_those_of_the_reference() {
         (3, 0.75, 0.25),
     ];
     for (found, (k, any, all)) in totals["pass"].as_array().unwrap().iter().zip(expected) {
-        assert_eq!(found["k"], k);
+        assert_eq!((&found["k"], &found["cases"]), (&k.into(), &4.into()));
         near(&found["pass_at_k"], any);
         near(&found["pass_hat_k"], all);
     }
     near(&totals["mean_score"], 5.0 / 12.0);
+    // Of 4.76 independent records: SciPy's `beta.ppf(0.035, 4.76 m, 4.76 (1 − m) + 1)` and its counterpart.
+    near(&totals["interval"]["low"], 0.065_170_353_348_382_63);
+    near(&totals["interval"]["high"], 0.852_349_424_030_513_4);
     assert_eq!((&totals["cases"], &totals["recorded"]), (&4.into(), &12.into()));
     let shown = shown(&cx);
     assert_eq!(shown["totals"]["trials"][0], totals);
@@ -190,9 +193,9 @@ fn the_figures_are_those_of_the_reference() {
     let first = first.unwrap();
     assert_eq!((&first["trials"], &first["passed"]), (&3.into(), &1.into()));
     near(&first["mean_score"], third);
-    // Wilson's interval of 1 in 3.
-    near(&first["pass_interval"]["low"], 0.061_491_944_720_396_21);
-    near(&first["pass_interval"]["high"], 0.792_340_399_197_952_2);
+    // 1 in 3: SciPy's `beta.ppf(0.035, 1, 3)` and `beta.ppf(0.965, 2, 2)`.
+    near(&first["pass_interval"]["low"], 0.011_805_487_766_260_671);
+    near(&first["pass_interval"]["high"], 0.887_702_297_616_049_1);
 }
 
 #[test]
@@ -203,11 +206,11 @@ fn an_interval_is_about_cases_and_not_about_trials() {
     cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
     for trials in ["2", "50"] {
         let args = ["eval", "data.jsonl", "--trials", trials, "--out", "out.jsonl"];
-        // Student's 2.262… times √(10/9 · 10 · 0.25) / 10.
-        cx.agentv(args)
-            .run()
-            .success()
-            .stdout_has("Mean score: 0.500 (95 % interval 0.123 to 0.877)");
+        // 5 in 10, with each number of trials.
+        let ran = cx.agentv(args).run();
+        ran.success().stdout_has("Mean score: 0.500 (95 % interval 0.203 to 0.797)");
+        ran.stdout_has("Mean of graded cases: 0.500 (0.203 to 0.797)\n");
+        ran.stdout_has("Pass rate: 50.0 % (20.3 % to 79.7 %)\n");
     }
 }
 
@@ -262,7 +265,12 @@ fn a_killed_run_goes_on_with_the_trials_that_are_left() {
         (&totals["cases"], &totals["trials"], &totals["recorded"]),
         (&2.into(), &3.into(), &4.into())
     );
-    cx.agentv(["runs", "show"]).run().success().stdout_has("2 cases, 3 times at most: 4 of 4 pass");
+    let text = cx.agentv(["runs", "show"]).run();
+    text.success().stdout_has("2 cases, 3 times at most: 4 of 4 pass");
+    // Two trials are known of one case only.
+    text.stdout_has("     1   1.000  0.187 to 1.000   1.000  0.187 to 1.000\n");
+    text.stdout_has("     2   1.000  0.035 to 1.000   1.000  0.035 to 1.000  1 of 2 cases\n");
+    cx.agentv(["report", "--markdown", "-"]).run().success().stdout_has("| 1 of 2 | 2 | 1.000 (");
     cx.write("again", "");
     let ran = resume(&cx, &[]);
     ran.success()
@@ -491,5 +499,7 @@ fn memory_does_not_grow_with_cases_and_trials() {
     assert!(many < few + 4096, "{few} KiB, then {many} KiB");
     let totals = info(folders(&cx).last().unwrap())["totals"]["trials"][0].clone();
     assert_eq!((&totals["cases"], &totals["flaky"]), (&5000.into(), &2500.into()));
-    assert_eq!(totals["pass"][2], json!({ "k": 3, "pass_at_k": 0.75, "pass_hat_k": 0.25 }));
+    let pass = &totals["pass"][2];
+    assert_eq!((&pass["k"], &pass["cases"]), (&3.into(), &5000.into()));
+    assert_eq!((&pass["pass_at_k"], &pass["pass_hat_k"]), (&json!(0.75), &json!(0.25)));
 }

@@ -17,6 +17,9 @@ struct Numbers {
     not_run: Option<usize>,
     grading_errors: Option<usize>,
     mean: Option<f64>,
+    /// The 95 % intervals of the mean and of the pass rate, of which two or three digits are shown to people.
+    mean_interval: Option<(f64, f64)>,
+    pass_interval: Option<(f64, f64)>,
     cost: Option<f64>,
     grading_cost: Option<f64>,
     tokens: Option<f64>,
@@ -124,6 +127,7 @@ fn check(suite: &Value, more: &[&str], expected: &Numbers) {
 #[track_caller]
 fn check_run(run: &dyn Fn(&[&str]) -> (TestContext, Ran), expected: &Numbers) {
     let (cx, ran) = run(&[]);
+    let expected = &with_intervals(&cx, expected);
     same("the lines for scripts", &of_lines(&ran.stdout), expected);
     check_kept(&cx, expected);
 
@@ -139,6 +143,15 @@ fn check_run(run: &dyn Fn(&[&str]) -> (TestContext, Ran), expected: &Numbers) {
     let finished: Vec<Value> =
         events.iter().filter(|event| event["event"] == "finished").cloned().collect();
     same("the events of cases", &of_cases(&finished), expected);
+}
+
+/// With the intervals that the run itself has kept.
+#[track_caller]
+fn with_intervals(cx: &TestContext, expected: &Numbers) -> Numbers {
+    let Numbers { mean_interval, pass_interval, .. } = of_totals(&info(&folder(cx))["totals"]);
+    assert_eq!(mean_interval.is_some(), expected.mean.is_some());
+    assert!(pass_interval.is_some());
+    Numbers { mean_interval, pass_interval, ..*expected }
 }
 
 /// Everything that can be read once a run is over.
@@ -179,8 +192,13 @@ fn same(view: &str, found: &Numbers, expected: &Numbers) {
         assert!(found.is_none() || found == expected, "{view}: {found:?} is not {expected:?}");
     }
     let amounts = |numbers: &Numbers| {
-        let Numbers { mean, cost, grading_cost, tokens, .. } = *numbers;
-        [mean, cost, grading_cost, tokens]
+        let Numbers { mean, cost, grading_cost, tokens, mean_interval, pass_interval, .. } =
+            *numbers;
+        let ends = |interval: Option<(f64, f64)>| {
+            [interval.map(|(low, _)| low), interval.map(|(_, high)| high)]
+        };
+        let (mean_ends, pass_ends) = (ends(mean_interval), ends(pass_interval));
+        [&[mean, cost, grading_cost, tokens], &mean_ends[..], &pass_ends[..]].concat()
     };
     for (found, expected) in amounts(found).into_iter().zip(amounts(expected)) {
         // Views for people show three digits of a score and cents of a dollar.
@@ -192,6 +210,7 @@ fn same(view: &str, found: &Numbers, expected: &Numbers) {
 fn of_totals(totals: &Value) -> Numbers {
     let count = |key: &str| totals[key].as_u64().map(|count| usize::try_from(count).unwrap());
     let usage = &totals["token_usage"];
+    let interval = |key: &str| Some((totals[key]["low"].as_f64()?, totals[key]["high"].as_f64()?));
     let all = ["passed", "failed", "ungraded", "errors"].map(|key| count(key).unwrap());
     assert_eq!(count("recorded"), Some(all.iter().sum()), "{totals}");
     assert_eq!(count("graded"), Some(all[0] + all[1]), "{totals}");
@@ -203,6 +222,8 @@ fn of_totals(totals: &Value) -> Numbers {
         not_run: count("not_run"),
         grading_errors: count("grading_errors"),
         mean: totals["mean_score"].as_f64(),
+        mean_interval: interval("mean_interval"),
+        pass_interval: interval("pass_interval"),
         cost: totals["cost_usd"].as_f64(),
         grading_cost: totals["grading_cost_usd"].as_f64(),
         tokens: Some(
@@ -232,6 +253,17 @@ fn mean(scores: &[f64]) -> Option<f64> {
     (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
 }
 
+/// The interval in `50.0 % (15.0 % to 85.0 %)` or `0.650 (0.230 to 0.920, n=2)`.
+fn interval_in(text: &str) -> Option<(f64, f64)> {
+    let inner = text.split_once('(')?.1.split_once([',', ')'])?.0;
+    let number = |text: &str| match text.strip_suffix(" %") {
+        Some(percent) => percent.parse::<f64>().ok().map(|percent| percent / 100.0),
+        None => text.parse().ok(),
+    };
+    let (low, high) = inner.split_once(" to ")?;
+    Some((number(low)?, number(high)?))
+}
+
 /// `Status: 2 pass, 1 fail, 1 ungraded, 1 error, 3 not run`, and the lines after it.
 fn of_lines(text: &str) -> Numbers {
     let line = |start: &str| text.lines().find_map(|line| line.strip_prefix(start));
@@ -254,7 +286,9 @@ fn of_lines(text: &str) -> Numbers {
         grading_errors: Some(
             line("Grading errors: ").map_or(0, |text| first(text).parse().unwrap()),
         ),
-        mean: line("Mean of graded cases: ").map(|text| first(text).parse().unwrap()),
+        mean: line("Mean of graded cases: ").and_then(|text| first(text).parse().ok()),
+        mean_interval: line("Mean of graded cases: ").and_then(interval_in),
+        pass_interval: line("Pass rate: ").and_then(interval_in),
         ..Numbers::default()
     }
 }
@@ -289,9 +323,9 @@ fn of_markdown(page: &str) -> Numbers {
     let mut rows = page.lines().filter(|line| line.starts_with('|'));
     let mut cells = || rows.next().unwrap().split('|').map(str::trim).collect::<Vec<_>>();
     let (titles, _, values) = (cells(), cells(), cells());
+    let text = |title: &str| Some(values[titles.iter().position(|known| *known == title)?]);
     let cell = |title: &str| {
-        let at = titles.iter().position(|known| *known == title)?;
-        let value = values[at].split(' ').next().unwrap();
+        let value = text(title)?.split(' ').next().unwrap();
         value.trim_start_matches('$').parse::<f64>().ok()
     };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
@@ -304,6 +338,8 @@ fn of_markdown(page: &str) -> Numbers {
         not_run: count("Not run"),
         grading_errors: count("Grading errors"),
         mean: cell("Mean score"),
+        mean_interval: text("Mean score").and_then(interval_in),
+        pass_interval: text("Pass rate").and_then(interval_in),
         cost: cell("Cost"),
         grading_cost: cell("Of which grading"),
         ..Numbers::default()
@@ -480,12 +516,13 @@ fn a_run_that_is_resumed_comes_to_the_same() {
     let cx = repository(&suite());
     eval(&cx, &["--max-errors", "1"]).code(3);
     let resumed = eval(&cx, &["--resume"]);
-    same("the lines of a resumed run", &of_lines(&resumed.code(3).stdout), &all());
-    check_kept(&cx, &all());
+    let all = with_intervals(&cx, &all());
+    same("the lines of a resumed run", &of_lines(&resumed.code(3).stdout), &all);
+    check_kept(&cx, &all);
     // What has no grade is tried again, to the same end.
     let retried = eval(&cx, &["--resume", "--retry-errors"]);
-    same("the lines of a retried run", &of_lines(&retried.code(3).stdout), &all());
-    check_kept(&cx, &all());
+    same("the lines of a retried run", &of_lines(&retried.code(3).stdout), &all);
+    check_kept(&cx, &all);
 }
 
 #[test]
@@ -494,7 +531,12 @@ fn people_see_the_same_counts() {
     let args = ["eval", "suite.yaml", "--targets", "targets.yaml"];
     let shown = cx.agentv(args).on_terminal(60, 100).finish();
     shown.code(3).has("✓ 2 passed  ✗ 2 failed  ? 2 ungraded  ! 1 error  in ");
-    shown.has("0.562 (n=4)").has("of 4 graded cases");
+    shown.has("0.562 (0.109–0.944, n=4)  2/7 (4–69 %)").has("of 4 graded cases");
+    shown.has("pass rate 28.6 % (4.4 % to 68.6 %), 95 % interval in brackets\n");
+    shown.has("mean score 0.562 (0.109 to 0.944, n=4)\n").has("1.000 (0.035–1.000)   1/1");
+    // Where there is less room, the mean time is left out.
+    let narrow = cx.agentv(args).on_terminal(60, 80).finish();
+    narrow.code(3).has("0.562 (0.109–0.944, n=4)").lacks("Mean time").has("$4.06");
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use super::distribution::incomplete_beta;
 use super::{Interval, wilson_interval_of_sample};
 
-/// How much less often than its confidence an interval of [`rate_interval`] may hold the truth.
+/// How much the coverage of [`rate_interval`] may be below its confidence.
 const TOLERANCE: f64 = 0.02;
 
 /// The interval of a mean of values from 0 to 1, by the number of independent values that it is as precise as.
 ///
-/// It is Wilson's interval, made wider where that covers the truth too rarely. Wilson's interval for 95 % falls to 84 %
-/// near 0 and 1, and to 89 % with two values. The exact interval of Clopper and Pearson for 93 % holds at least 93 % of
-/// the time for every rate and every number of zeros and ones, so each end is the outer one of the two. From about a
+/// It is Wilson's interval, made wider where that covers the true mean too rarely. Wilson's interval for 95 % falls to
+/// 84 % near 0 and 1, and to 82 % with two values. The exact interval of Clopper and Pearson for 93 % holds at least 93 %
+/// of the time for every rate and every number of zeros and ones, so each end is the outer one of the two. From about a
 /// hundred values on, that is Wilson's unless the rate is near 0 or 1.
 ///
 /// No values of the same mean scatter more than zeros and ones, so it is never too narrow for others. `None` without any
@@ -24,22 +24,22 @@ pub fn rate_interval(rate: f64, size: f64, confidence: f64) -> Option<Interval> 
     })
 }
 
-/// The upper end of the exact interval, or `end` where that is further out. A rate that is higher than the exact end would
-/// show so few successes less often than `tail`.
+/// The upper end of the exact interval, or `end` where that is further out. With a rate above the exact end, a sample would
+/// have as few successes as this one less often than `tail`.
 fn outer_end(rate: f64, size: f64, tail: f64, end: f64) -> f64 {
     let (successes, failures) = (rate * size, (1.0 - rate) * size);
     // Without any failure, the rate may be 1.
     if failures < 1e-9 || end >= 1.0 {
         return 1.0;
     }
-    let chance_of_so_few = |high: f64| incomplete_beta(1.0 - high, failures, successes + 1.0);
-    if chance_of_so_few(end) <= tail {
+    let lower_tail = |high: f64| incomplete_beta(1.0 - high, failures, successes + 1.0);
+    if lower_tail(end) <= tail {
         return end;
     }
     let (mut low, mut high) = (end, 1.0);
     while high - low > 1e-12 {
         let middle = f64::midpoint(low, high);
-        if chance_of_so_few(middle) > tail { low = middle } else { high = middle }
+        if lower_tail(middle) > tail { low = middle } else { high = middle }
     }
     high
 }

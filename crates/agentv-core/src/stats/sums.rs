@@ -1,6 +1,6 @@
 //! [`Clusters`](super::Clusters) of which only sums are kept: a million of them take no more space than two.
 
-use super::{Interval, float, rate_interval, student_quantile};
+use super::{Interval, float, rate_interval};
 
 /// Sums over groups of values. The groups are independent of each other, the values in one group need not be.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -23,7 +23,7 @@ impl ClusterSums {
         self.add_equal(1, sum, values);
     }
 
-    /// So many groups that have the same sum and the same number of values.
+    /// Several groups that have the same sum and the same number of values.
     pub fn add_equal(&mut self, groups: usize, sum: f64, values: usize) {
         if groups > 0 && values > 0 && sum.is_finite() {
             self.add_known(groups, sum, float(values));
@@ -74,14 +74,6 @@ impl ClusterSums {
         let mean = self.mean().filter(|_| self.groups > 1)?;
         let count = float(self.groups);
         Some((self.squares_around(mean) * count / (count - 1.0)).sqrt() / self.values)
-    }
-
-    /// Student's interval of the mean. `None` with fewer than two groups: one has no spread.
-    pub fn student_interval(&self, confidence: f64) -> Option<Interval> {
-        let (mean, error) = (self.mean()?, self.standard_error()?);
-        let reach =
-            error * student_quantile(f64::midpoint(1.0, confidence), float(self.groups - 1));
-        Some(Interval { low: mean - reach, high: mean + reach })
     }
 
     /// The interval of the mean, for values from 0 to 1: [`rate_interval`] with the [effective

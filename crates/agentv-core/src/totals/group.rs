@@ -1,8 +1,9 @@
 //! Some records in numbers: those of a run, or of one target.
 
 use super::record::RecordUsage;
-use crate::stats::{CONFIDENCE, ClusterSums, Interval, float, wilson_interval_of_sample};
+use crate::stats::{CONFIDENCE, ClusterSums, float};
 use crate::trials::{CaseTrials, wire};
+use agentv_wire::comparison::MeanInterval;
 use agentv_wire::{Outcome, OutcomeTotals, RecordSummary, Usage};
 
 /// Records by what became of them; each is in one of these.
@@ -47,8 +48,9 @@ pub struct GroupTotals {
     /// The sum over the records that say how long the answer took, and how many these are.
     duration_ms: f64,
     timed: usize,
-    /// Passes by case: the trials of one case are not independent of each other.
+    /// Passes by case, and the scores of graded records by case: the trials of one case are not independent of each other.
     passes: ClusterSums,
+    scores: ClusterSums,
 }
 
 impl GroupTotals {
@@ -68,6 +70,7 @@ impl GroupTotals {
     /// Takes a case that has all of its trials.
     pub(super) fn close_case(&mut self, case: &CaseTrials) {
         self.passes.add(f64::from(case.passed), case.trials as usize);
+        self.scores.add(case.scores().sum(), case.scores().len());
     }
 
     /// The mean score of graded records. `None` without any.
@@ -92,7 +95,7 @@ impl GroupTotals {
         (self.timed > 0).then(|| self.duration_ms / float(self.timed))
     }
 
-    /// As files have it.
+    /// As files have it. Intervals are those of the cases that have all of their trials.
     pub fn wire(&self) -> OutcomeTotals {
         let Counts { passed, failed, ungraded, errors } = self.counts;
         let used = self.usage.total();
@@ -104,8 +107,9 @@ impl GroupTotals {
             errors,
             graded: self.counts.graded(),
             mean_score: self.mean(),
+            mean_interval: self.scores.rate_interval(CONFIDENCE).map(wire),
             pass_rate: self.pass_rate(),
-            pass_interval: self.pass_interval().map(wire),
+            pass_interval: self.passes.rate_interval(CONFIDENCE).map(wire),
             duration_ms: (self.timed > 0).then_some(self.duration_ms),
             timed: self.timed,
             cost_usd: used.cost_usd,
@@ -114,23 +118,21 @@ impl GroupTotals {
             grading_token_usage: self.usage.grading.token_usage,
         }
     }
+}
 
-    /// Wilson's interval of the pass rate, as if there were as many independent records as explain how much the cases
-    /// scatter: all of them where each case has one record, and no fewer than there are cases.
-    fn pass_interval(&self) -> Option<Interval> {
-        // What is less is rounding.
-        const NOTHING: f64 = 1e-9;
-        let rate = self.pass_rate()?;
-        let (cases, records) = (float(self.passes.len().max(1)), float(self.counts.recorded()));
-        let size = match self.passes.standard_error() {
-            _ if self.passes.len() == self.counts.recorded() => records,
-            Some(error) if error > NOTHING => {
-                (rate * (1.0 - rate) / (error * error)).clamp(cases.min(records), records)
-            }
-            _ => cases,
-        };
-        wilson_interval_of_sample(rate, size, CONFIDENCE)
+/// The interval of a mean over several targets, from the number of values and the interval of each. It is the mean of
+/// theirs. A case is the same on every target, so it may be hard on all of them at once: more targets are not more cases.
+pub(super) fn pooled(
+    targets: impl Iterator<Item = (f64, Option<MeanInterval>)>,
+) -> Option<MeanInterval> {
+    let (mut values, mut low, mut high) = (0.0, 0.0, 0.0);
+    for (count, interval) in targets {
+        let Some(interval) = interval else { continue };
+        values += count;
+        low += count * interval.low;
+        high += count * interval.high;
     }
+    (values > 0.0).then(|| MeanInterval { low: low / values, high: high / values })
 }
 
 impl RecordUsage {

@@ -25,16 +25,18 @@ pub use scores::{ScoreStatistics, Scores};
 
 use crate::Trials;
 use crate::outcome::outcome;
+use crate::stats::float;
 use crate::trials::CaseTrials;
-use agentv_wire::{Outcome, RecordSummary, RunSpend, RunTotals, TrialTotals};
-use evaluators::Evaluators;
+use agentv_wire::{Outcome, OutcomeTotals, RecordSummary, RunSpend, RunTotals, TrialTotals};
+use evaluators::{CaseGradings, Evaluators};
+use group::pooled;
 use std::collections::BTreeMap;
 use trials::OpenTrials;
 
 /// The numbers of a run so far.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// All records.
+    /// All records. Their intervals are made of those of the targets.
     pub all: GroupTotals,
     /// The records of each target, by name.
     pub targets: BTreeMap<String, GroupTotals>,
@@ -61,7 +63,29 @@ struct ClosedCase<'a> {
     position: usize,
     eval_id: &'a str,
     target: &'a str,
-    trials: &'a CaseTrials,
+    sums: &'a CaseSums,
+}
+
+/// The records of one case on one target so far.
+#[derive(Debug, Default)]
+struct CaseSums {
+    trials: CaseTrials,
+    gradings: CaseGradings,
+}
+
+/// What a record counts as.
+#[derive(Debug)]
+struct Counted {
+    score: f64,
+    outcome: Outcome,
+    gradings: CaseGradings,
+}
+
+impl CaseSums {
+    fn add(&mut self, record: &Counted) {
+        self.trials.add(record.score, record.outcome);
+        self.gradings.extend(&record.gradings);
+    }
 }
 
 impl Totals {
@@ -73,16 +97,18 @@ impl Totals {
         trials: Trials,
         record: &RecordSummary<T>,
     ) {
-        let outcome = self.count(record);
-        self.highlights.add_failure(position, trials, record, outcome);
-        if trials == Trials::ONE {
-            let mut only = CaseTrials::default();
-            only.add(record.score, outcome);
+        let counted = self.count(record);
+        self.highlights.add_failure(position, trials, record, counted.outcome);
+        let closed = if trials == Trials::ONE {
+            let mut only = CaseSums::default();
+            only.add(&counted);
+            Some(only)
+        } else {
+            self.trials.add(position, trials, record, &counted)
+        };
+        if let Some(sums) = &closed {
             let (eval_id, target) = (&*record.eval_id, &*record.target);
-            self.close_case(ClosedCase { position, eval_id, target, trials: &only });
-        } else if let Some(case) = self.trials.add(position, trials, record, outcome) {
-            let (eval_id, target) = (&*record.eval_id, &*record.target);
-            self.close_case(ClosedCase { position, eval_id, target, trials: &case });
+            self.close_case(ClosedCase { position, eval_id, target, sums });
         }
     }
 
@@ -90,8 +116,8 @@ impl Totals {
     pub fn close(&mut self) {
         for case in self.trials.close() {
             let (eval_id, target) = (&*case.eval_id, &*case.target);
-            let trials = &case.trials;
-            self.close_case(ClosedCase { position: case.position, eval_id, target, trials });
+            let sums = &case.sums;
+            self.close_case(ClosedCase { position: case.position, eval_id, target, sums });
         }
     }
 
@@ -107,26 +133,33 @@ impl Totals {
 
     /// All numbers, as every view shows them. `planned` is how many records there were to be, where that is known.
     pub fn wire(&self, planned: Option<usize>) -> RunTotals {
+        let targets: BTreeMap<String, OutcomeTotals> =
+            self.targets.iter().map(|(name, target)| (name.clone(), target.wire())).collect();
         RunTotals {
-            all: self.all.wire(),
+            all: self.all_of(&targets),
             not_run: planned.map(|planned| planned.saturating_sub(self.recorded())),
             grading_errors: self.grading_errors,
             histogram: self.scores.histogram(),
             simulated: self.simulated,
             retries: self.retries,
-            targets: self
-                .targets
-                .iter()
-                .map(|(name, target)| (name.clone(), target.wire()))
-                .collect(),
+            targets,
             evaluators: self.evaluators.wire(),
             trials: self.trials(),
             spend: (!self.paid.is_nothing()).then_some(self.paid),
         }
     }
 
+    /// All records, with the intervals of all targets.
+    fn all_of(&self, targets: &BTreeMap<String, OutcomeTotals>) -> OutcomeTotals {
+        let of = |target: &OutcomeTotals| (float(target.graded), target.mean_interval);
+        let mean_interval = pooled(targets.values().map(of));
+        let of = |target: &OutcomeTotals| (float(target.recorded), target.pass_interval);
+        let pass_interval = pooled(targets.values().map(of));
+        OutcomeTotals { mean_interval, pass_interval, ..self.all.wire() }
+    }
+
     /// Everything that a record says by itself, whichever case it is of.
-    fn count<T: AsRef<str>>(&mut self, record: &RecordSummary<T>) -> Outcome {
+    fn count<T: AsRef<str>>(&mut self, record: &RecordSummary<T>) -> Counted {
         let outcome = outcome(record);
         let usage = usage(record);
         self.all.add(record, outcome, &usage);
@@ -139,19 +172,20 @@ impl Totals {
         }
         self.scores.add(record.score, outcome);
         self.simulated += usize::from(record.simulated);
-        self.evaluators.add(&record.evaluators);
+        let gradings = self.evaluators.add(&record.evaluators);
         let errors = grading_errors(record);
         self.grading_errors += errors.len();
         self.highlights.add_errors(record, outcome, &errors);
-        outcome
+        Counted { score: record.score, outcome, gradings }
     }
 
     fn close_case(&mut self, case: ClosedCase<'_>) {
-        self.all.close_case(case.trials);
+        let CaseSums { trials, gradings } = case.sums;
         if let Some(target) = self.targets.get_mut(case.target) {
-            target.close_case(case.trials);
+            target.close_case(trials);
         }
-        self.highlights.place(case.trials.mean_of_all(), case.position, case.eval_id);
+        self.evaluators.close_case(case.target, gradings);
+        self.highlights.place(trials.mean_of_all(), case.position, case.eval_id);
     }
 }
 

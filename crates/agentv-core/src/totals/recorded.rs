@@ -1,6 +1,6 @@
 //! The totals of records that are read back. They do not say which case they are of but by their names.
 
-use super::{ClosedCase, Totals};
+use super::{CaseSums, ClosedCase, Totals};
 use crate::Trials;
 use crate::trials::{CaseTrials, wire};
 use agentv_wire::{CaseTrialTotals, RecordSummary};
@@ -41,7 +41,7 @@ struct Name {
 struct RecordedCase {
     name: Name,
     seen: BTreeSet<u32>,
-    trials: CaseTrials,
+    sums: CaseSums,
 }
 
 impl RecordedTotals {
@@ -60,9 +60,10 @@ impl RecordedTotals {
         match &mut self.cases {
             None => self.totals.add(position, Trials::ONE, record),
             Some(cases) => {
-                let outcome = self.totals.count(record);
+                let counted = self.totals.count(record);
+                let outcome = counted.outcome;
                 self.totals.highlights.add_failure(position, Trials::ONE, record, outcome);
-                cases.case(record).add(record.score, outcome);
+                cases.case(record).add(&counted);
             }
         }
     }
@@ -76,12 +77,12 @@ impl RecordedTotals {
     pub fn finish(mut self) -> (Totals, Vec<CaseTrialTotals>) {
         let cases = self.cases.unwrap_or_default();
         let mut repeated = Vec::new();
-        for (position, RecordedCase { name, trials, .. }) in cases.list.iter().enumerate() {
+        for (position, RecordedCase { name, sums, .. }) in cases.list.iter().enumerate() {
             let Name { dataset, target, eval_id } = name;
-            self.totals.close_case(ClosedCase { position, eval_id, target, trials });
+            self.totals.close_case(ClosedCase { position, eval_id, target, sums });
             if cases.repeated.contains(&(dataset.clone(), target.clone())) {
-                self.totals.trials.add_case(dataset, target, eval_id, trials);
-                repeated.push(case_totals(name, trials));
+                self.totals.trials.add_case(dataset, target, eval_id, &sums.trials);
+                repeated.push(case_totals(name, &sums.trials));
             }
         }
         (self.totals, repeated)
@@ -90,7 +91,7 @@ impl RecordedTotals {
 
 impl Cases {
     /// The case that a record is of.
-    fn case<T>(&mut self, record: &RecordSummary<T>) -> &mut CaseTrials {
+    fn case<T>(&mut self, record: &RecordSummary<T>) -> &mut CaseSums {
         let RecordSummary { dataset, target, eval_id, .. } = record;
         if record.trial.is_some() {
             self.repeated.insert((dataset.clone(), target.clone()));
@@ -102,14 +103,14 @@ impl Cases {
         let places = self.places.entry(name.clone()).or_default();
         let open = places.iter().find(|place| !self.list[**place].seen.contains(&trial));
         let place = open.copied().unwrap_or_else(|| {
-            let (seen, trials) = (BTreeSet::new(), CaseTrials::default());
-            self.list.push(RecordedCase { name, seen, trials });
+            let (seen, sums) = (BTreeSet::new(), CaseSums::default());
+            self.list.push(RecordedCase { name, seen, sums });
             places.push(self.list.len() - 1);
             self.list.len() - 1
         });
         let case = &mut self.list[place];
         case.seen.insert(trial);
-        &mut case.trials
+        &mut case.sums
     }
 }
 

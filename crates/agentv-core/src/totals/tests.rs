@@ -112,6 +112,56 @@ fn trials_of_a_case_do_not_make_the_pass_rate_more_certain() {
     assert!((once.low - often.low).abs() < 0.02 && (once.high - often.high).abs() < 0.02);
 }
 
+#[test]
+fn a_mean_has_an_interval_by_cases_whatever_it_is_of() {
+    let judge = |score: f64| json!([{ "name": "judge", "score": score, "weight": 1 }]);
+    let trials = Trials::new(10).unwrap();
+    let (mut once, mut often, mut wide) = (Totals::default(), Totals::default(), Totals::default());
+    for position in 0..10 {
+        let score = f64::from(u8::from(position % 2 == 0));
+        let record = json!({ "score": score, "eval_id": position.to_string(), "evaluator_results": judge(score) });
+        let record = read(record);
+        once.add(position, Trials::ONE, &record);
+        for trial in 0..10 {
+            often.add(position, trials, &RecordSummary { trial: Some(trial), ..record.clone() });
+        }
+        for target in ["a", "b", "c"] {
+            let target = target.to_owned();
+            wide.add(position, Trials::ONE, &RecordSummary { target, ..record.clone() });
+        }
+    }
+    let expected = once.wire(None).all.mean_interval.unwrap();
+    let wilson = crate::stats::rate_interval(0.5, 10.0, 0.95).unwrap();
+    assert_eq!((expected.low, expected.high), (wilson.low, wilson.high));
+    for (name, totals) in [("once", &once), ("trials", &often), ("targets", &wide)] {
+        let found = totals.wire(None);
+        for (of, interval) in [
+            ("mean", found.all.mean_interval),
+            ("rate", found.all.pass_interval),
+            ("target", found.targets.values().next().unwrap().mean_interval),
+            ("evaluator", found.evaluators["judge"].mean_interval),
+        ] {
+            let interval = interval.unwrap();
+            let is_near = |one: f64, other: f64| (one - other).abs() < 0.02;
+            let found = is_near(interval.low, wilson.low) && is_near(interval.high, wilson.high);
+            assert!(found, "{name}, {of}: {interval:?}");
+        }
+    }
+}
+
+#[test]
+fn an_interval_of_a_mean_is_over_graded_records() {
+    let found = totals(&[
+        json!({ "score": 1, "status": "pass" }),
+        json!({ "score": 0, "status": "fail", "error": "timeout" }),
+    ]);
+    let all = found.wire(None).all;
+    let of = |rate, size| crate::stats::rate_interval(rate, size, 0.95).map(crate::trials::wire);
+    assert_eq!((all.mean_interval, all.pass_interval), (of(1.0, 1.0), of(0.5, 2.0)));
+    let none = totals(&[json!({ "score": 0, "status": "fail", "error": "timeout" })]).wire(None);
+    assert_eq!((none.all.mean_score, none.all.mean_interval), (None, None));
+}
+
 /// Records as a run can make them, with composites and every kind of outcome.
 fn any_record() -> impl Strategy<Value = RecordSummary> {
     let grading = (0.0..=1.0_f64, 0..3_u8, any::<bool>(), 0..5_u8);
@@ -202,8 +252,14 @@ proptest! {
         prop_assert_eq!(of_targets(|target| target.ungraded), all.ungraded);
         prop_assert_eq!(live.trials.iter().map(|trials| trials.recorded).sum::<usize>(), records.len());
         prop_assert_eq!(live.trials.iter().map(|trials| trials.errors).sum::<usize>(), all.errors);
-        if let (Some(rate), Some(interval)) = (all.pass_rate, all.pass_interval) {
-            prop_assert!(interval.low <= rate && rate <= interval.high);
+        let evaluators = live.evaluators.values();
+        let means = evaluators.map(|evaluator| (evaluator.mean_score, evaluator.mean_interval));
+        let all = [(all.pass_rate, all.pass_interval), (all.mean_score, all.mean_interval)];
+        for (mean, interval) in means.chain(all) {
+            prop_assert_eq!(mean.is_some(), interval.is_some());
+            if let (Some(mean), Some(interval)) = (mean, interval) {
+                prop_assert!(interval.low <= mean + 1e-12 && mean <= interval.high + 1e-12);
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Trials while they come in. Of a case only sums are kept, and only until its last trial is done.
 
+use super::{CaseSums, Counted};
 use crate::Trials;
 use crate::trials::{CaseTrials, TrialFigures};
-use agentv_wire::{Outcome, RecordSummary, TrialTotals};
+use agentv_wire::{RecordSummary, TrialTotals};
 use std::collections::HashMap;
 
 /// The trials of a run so far.
@@ -19,7 +20,7 @@ struct Group {
     target: String,
     /// Cases that lack trials, by their position among all cases. The workers take the trials of a case one after the
     /// other, so there are not more of these than workers.
-    open: HashMap<usize, (String, CaseTrials)>,
+    open: HashMap<usize, (String, CaseSums)>,
     figures: TrialFigures,
 }
 
@@ -29,7 +30,7 @@ pub(super) struct EndedCase {
     pub position: usize,
     pub eval_id: String,
     pub target: String,
-    pub trials: CaseTrials,
+    pub sums: CaseSums,
 }
 
 impl OpenTrials {
@@ -39,19 +40,19 @@ impl OpenTrials {
         position: usize,
         trials: Trials,
         record: &RecordSummary<T>,
-        outcome: Outcome,
-    ) -> Option<CaseTrials> {
+        counted: &Counted,
+    ) -> Option<CaseSums> {
         let group = self.group(&record.dataset, &record.target);
         let (_, case) = group
             .open
             .entry(position)
-            .or_insert_with(|| (record.eval_id.clone(), CaseTrials::default()));
-        case.add(record.score, outcome);
-        if case.trials < trials.count() {
+            .or_insert_with(|| (record.eval_id.clone(), CaseSums::default()));
+        case.add(counted);
+        if case.trials.trials < trials.count() {
             return None;
         }
         let (eval_id, case) = group.open.remove(&position)?;
-        group.figures.add(&eval_id, &case);
+        group.figures.add(&eval_id, &case.trials);
         Some(case)
     }
 
@@ -72,9 +73,9 @@ impl OpenTrials {
         for group in &mut self.groups {
             let mut open: Vec<_> = group.open.drain().collect();
             open.sort_by_key(|(position, _)| *position);
-            for (position, (eval_id, trials)) in open {
-                group.figures.add(&eval_id, &trials);
-                ended.push(EndedCase { position, eval_id, target: group.target.clone(), trials });
+            for (position, (eval_id, sums)) in open {
+                group.figures.add(&eval_id, &sums.trials);
+                ended.push(EndedCase { position, eval_id, target: group.target.clone(), sums });
             }
         }
         ended

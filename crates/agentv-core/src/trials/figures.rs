@@ -1,9 +1,6 @@
 //! Records of trials → how good a case is on average, how sure that is, and how often it passes.
 
-use crate::stats::{
-    CONFIDENCE, ClusterSums, Interval, all_of_k, any_of_k, float, wilson_interval,
-    wilson_interval_of_mean,
-};
+use crate::stats::{CONFIDENCE, ClusterSums, Interval, all_of_k, any_of_k, float, rate_interval};
 use agentv_wire::comparison::MeanInterval;
 use agentv_wire::{FlakyCase, Outcome, PassOfK, TrialTotals};
 use std::collections::BTreeMap;
@@ -15,8 +12,6 @@ pub struct CaseTrials {
     pub passed: u32,
     pub ungraded: u32,
     pub errors: u32,
-    /// Scores that are neither 0 nor 1.
-    between: u32,
     /// Of graded trials.
     scores: ClusterSums,
     /// Of all trials, as records have them.
@@ -35,7 +30,6 @@ impl CaseTrials {
         }
         self.sum_of_all += score;
         if outcome.is_graded() {
-            self.between += u32::from(score > 0.0 && score < 1.0);
             self.scores.add(score, 1);
         }
     }
@@ -44,6 +38,11 @@ impl CaseTrials {
     /// read.
     pub fn mean_of_all(&self) -> f64 {
         self.sum_of_all / f64::from(self.trials.max(1))
+    }
+
+    /// The scores of graded trials.
+    pub(crate) fn scores(&self) -> &ClusterSums {
+        &self.scores
     }
 
     /// The mean score of graded trials. `None` without any.
@@ -56,33 +55,16 @@ impl CaseTrials {
         self.passed > 0 && self.passed < self.trials
     }
 
-    /// Where the mean score of many more trials would lie. `None` with fewer than two. A mean of zeros and ones is a share,
-    /// which Wilson's interval is made for.
+    /// Where the mean score of many more trials would lie. `None` without a graded trial.
     pub fn interval(&self) -> Option<Interval> {
-        let is_share = self.between == 0 && self.scores.len() > 1;
-        if is_share { wilson(&self.scores) } else { interval(&self.scores) }
+        self.scores.rate_interval(CONFIDENCE)
     }
 
     /// Where the share of passing trials would lie.
     pub fn pass_interval(&self) -> Option<Interval> {
-        wilson_interval(self.passed as usize, self.trials as usize, CONFIDENCE)
+        let trials = f64::from(self.trials);
+        rate_interval(f64::from(self.passed) / trials, trials, CONFIDENCE)
     }
-}
-
-/// Student's interval, kept within what scores can be. Where nothing scatters it would have no width, as if two trials that
-/// agree were certainty; Wilson's interval, which holds for everything between 0 and 1, has one.
-fn interval(sums: &ClusterSums) -> Option<Interval> {
-    // What is less is rounding.
-    const NOTHING: f64 = 1e-9;
-    if sums.standard_error()? < NOTHING {
-        return wilson(sums);
-    }
-    let Interval { low, high } = sums.student_interval(CONFIDENCE)?;
-    Some(Interval { low: low.max(0.0), high: high.min(1.0) })
-}
-
-fn wilson(sums: &ClusterSums) -> Option<Interval> {
-    wilson_interval_of_mean(sums.mean()?.clamp(0.0, 1.0), sums.len(), CONFIDENCE)
 }
 
 /// The cases of one suite on one target, each with all of its trials. However many there are, this stays small.
@@ -157,7 +139,7 @@ impl TrialFigures {
             ungraded: self.ungraded,
             errors: self.errors,
             mean_score: self.sums.mean(),
-            interval: interval(&self.sums).map(wire),
+            interval: self.sums.rate_interval(CONFIDENCE).map(wire),
             pass: told(trials).filter_map(|k| self.pass(k)).collect(),
             flaky: self.flaky,
             flaky_cases: self.worst.clone(),
@@ -166,16 +148,30 @@ impl TrialFigures {
 
     /// The mean over all cases that have enough trials.
     fn pass(&self, k: u32) -> Option<PassOfK> {
-        let (mut cases, mut any, mut all) = (0, 0.0, 0.0);
-        for ((trials, passed), count) in &self.counts {
-            let (trials, passed) = (*trials as usize, *passed as usize);
-            let Some(one) = any_of_k(trials, passed, k as usize) else { continue };
-            cases += count;
-            any += one * float(*count);
-            all += all_of_k(trials, passed, k as usize).unwrap_or_default() * float(*count);
+        let (mut any, mut all) = (ClusterSums::default(), ClusterSums::default());
+        // `n` trials of a case are at best as good as the `n / k` groups of `k` that they can be split into.
+        let mut most = 0;
+        for ((trials, passed), cases) in &self.counts {
+            let (trials, passed, of) = (*trials as usize, *passed as usize, k as usize);
+            let (Some(one), Some(every)) =
+                (any_of_k(trials, passed, of), all_of_k(trials, passed, of))
+            else {
+                continue;
+            };
+            any.add_equal(*cases, one, 1);
+            all.add_equal(*cases, every, 1);
+            most += trials / of * cases;
         }
-        let (pass_at_k, pass_hat_k) = (any / float(cases), all / float(cases));
-        (cases > 0).then_some(PassOfK { k, pass_at_k, pass_hat_k })
+        let interval =
+            |sums: &ClusterSums| sums.rate_interval_of(float(most), CONFIDENCE).map(wire);
+        Some(PassOfK {
+            k,
+            cases: any.len(),
+            pass_at_k: any.mean()?,
+            pass_at_k_interval: interval(&any),
+            pass_hat_k: all.mean()?,
+            pass_hat_k_interval: interval(&all),
+        })
     }
 }
 
@@ -193,7 +189,7 @@ pub(crate) fn wire(Interval { low, high }: Interval) -> MeanInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Clusters;
+    use crate::stats::{Clusters, Random};
     use proptest::prelude::*;
 
     fn case(scores: &[f64]) -> CaseTrials {
@@ -240,34 +236,30 @@ mod tests {
             near(pass.pass_at_k, any);
             near(pass.pass_hat_k, all);
         }
-        // Case means 1, 2/3, 1/3, 0: standard error √(5/27)/2, and Student's 3.182… with 3 degrees of freedom.
         near(found.mean_score.unwrap(), 0.5);
-        let reach = 3.182_446_305_284_263 * (5.0_f64 / 27.0).sqrt() / 2.0;
-        let interval = found.interval.unwrap();
-        near(interval.low, (0.5 - reach).max(0.0));
-        near(interval.high, (0.5 + reach).min(1.0));
+        // With a case of ones and one of zeros, each group's distance from the mean is 3/2, 1/2, 1/2, 3/2, 3/2, 3/2. So
+        // 18 values have a standard error of √(9.5 · 6/5) / 18, and 12 of them count as 12/18 · 0.25 · 18² / 11.4.
+        let size = 12.0 / 18.0 * 0.25 * 18.0 * 18.0 / 11.4;
+        assert_eq!(found.interval, rate_interval(0.5, size, CONFIDENCE).map(wire));
         let flaky: Vec<&str> = found.flaky_cases.iter().map(|case| &*case.eval_id).collect();
         assert_eq!((found.flaky, flaky), (2, vec!["seldom", "mostly"]));
     }
 
     #[test]
     fn a_case_has_an_interval_of_its_own() {
-        let found = case(&[0.5, 0.6, 0.7]).interval().unwrap();
-        // Standard deviation 0.1; Student's 4.302… with 2 degrees of freedom.
-        let reach = 4.302_652_729_749_464 * 0.1 / 3.0_f64.sqrt();
-        near(found.low, 0.6 - reach);
-        near(found.high, 0.6 + reach);
-        // Two of two is not certainty: z² / (n + z²) may still be missing.
-        let square = 1.959_963_984_540_054_f64.powi(2);
-        let found = case(&[1.0, 1.0]).interval().unwrap();
-        near(found.low, 2.0 / (2.0 + square));
-        near(found.high, 1.0);
-        // One of four, by Wilson.
-        let found = case(&[0.0, 1.0, 0.0, 0.0]).interval().unwrap();
-        near(found.low, 0.045_587_260_809_700_55);
-        near(found.high, 0.699_358_157_417_598_1);
-        assert_eq!(case(&[1.0]).interval(), None);
-        assert_eq!(case(&[]).interval(), None);
+        for (scores, mean) in [
+            (&[0.5, 0.75, 1.0][..], 0.75),
+            // Two of two is not certainty.
+            (&[1.0, 1.0], 1.0),
+            (&[0.0, 1.0, 0.0, 0.0], 0.25),
+            (&[1.0], 1.0),
+        ] {
+            let expected = rate_interval(mean, float(scores.len()), CONFIDENCE);
+            assert_eq!(case(scores).interval(), expected, "{scores:?}");
+        }
+        let found = case(&[0.0, 1.0, 0.5, 0.0]);
+        assert_eq!(found.pass_interval(), rate_interval(0.25, 4.0, CONFIDENCE));
+        assert_eq!((case(&[]).interval(), case(&[]).pass_interval()), (None, None));
     }
 
     #[test]
@@ -276,8 +268,88 @@ mod tests {
         let pass: Vec<(f64, f64)> =
             found.pass.iter().map(|pass| (pass.pass_at_k, pass.pass_hat_k)).collect();
         assert_eq!(pass, [(0.75, 0.75), (1.0, 0.0)]);
+        assert_eq!(found.pass.iter().map(|pass| pass.cases).collect::<Vec<_>>(), [2, 1]);
         assert_eq!((found.cases, found.trials, found.recorded), (2, 2, 3));
         assert_eq!(TrialFigures::default().totals("suite", "target"), None);
+    }
+
+    /// The interval of `k` trials out of 8, for cases that passed so many of them.
+    #[track_caller]
+    fn check_interval(passed: &[usize], k: u32, size: std::ops::RangeInclusive<f64>) {
+        let mut figures = TrialFigures::default();
+        for (at, passed) in passed.iter().enumerate() {
+            let scores: Vec<f64> =
+                (0..8).map(|trial| f64::from(u8::from(trial < *passed))).collect();
+            figures.add(&at.to_string(), &case(&scores));
+        }
+        let found = figures.pass(k).unwrap();
+        for (estimate, interval) in [
+            (found.pass_at_k, found.pass_at_k_interval.unwrap()),
+            (found.pass_hat_k, found.pass_hat_k_interval.unwrap()),
+        ] {
+            let wide = rate_interval(estimate, *size.start(), CONFIDENCE).unwrap();
+            let narrow = rate_interval(estimate, *size.end(), CONFIDENCE).unwrap();
+            let is_in = |inner: f64, outer: f64, value: f64| {
+                (inner.min(outer) - 1e-9..=inner.max(outer) + 1e-9).contains(&value)
+            };
+            assert!(is_in(narrow.low, wide.low, interval.low), "{k}: {found:?}");
+            assert!(is_in(narrow.high, wide.high, interval.high), "{k}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn pass_of_k_is_as_precise_as_cases_and_groups_of_trials_are() {
+        // Every case is 8 groups of one, 4 groups of two and one group of eight.
+        let alike = [4, 5, 3, 4, 4, 5, 3, 4, 4, 4];
+        check_interval(&alike, 1, 30.0..=80.0);
+        check_interval(&alike, 2, 25.0..=40.0);
+        check_interval(&alike, 8, 10.0..=10.0);
+        // Trials that agree are no more than cases.
+        check_interval(&[8, 0, 8, 0, 8, 0], 1, 6.0..=6.5);
+        check_interval(&[8; 6], 2, 6.0..=6.0);
+    }
+
+    /// How often the intervals of pass@k and pass^k hold the truth, for cases of five trials. A share of the cases always
+    /// or never passes; the trials of the others pass with the same chance.
+    fn coverage(chance: f64, settled: f64, cases: usize, k: u32) -> [f64; 2] {
+        const DRAWS: usize = 1000;
+        let of_k = |chance: f64| chance.powi(i32::try_from(k).unwrap());
+        let all = settled * chance + (1.0 - settled) * of_k(chance);
+        let any = settled * chance + (1.0 - settled) * (1.0 - of_k(1.0 - chance));
+        let mut random = Random::new(3);
+        let mut known = std::collections::HashMap::new();
+        let mut covered = [0, 0];
+        for _ in 0..DRAWS {
+            let mut figures = TrialFigures::default();
+            for _ in 0..cases {
+                let is_settled = random.unit() < settled;
+                let always = f64::from(u8::from(random.unit() < chance));
+                let rate = if is_settled { always } else { chance };
+                let passed = (0..5).filter(|_| random.unit() < rate).count();
+                *figures.counts.entry((5, u32::try_from(passed).unwrap())).or_default() += 1;
+            }
+            let key = figures.counts.clone();
+            let holds = *known.entry(key).or_insert_with(|| {
+                let found = figures.pass(k).unwrap();
+                let is_in = |interval: Option<MeanInterval>, truth: f64| {
+                    interval.is_some_and(|found| found.low <= truth && truth <= found.high)
+                };
+                [is_in(found.pass_at_k_interval, any), is_in(found.pass_hat_k_interval, all)]
+            });
+            covered.iter_mut().zip(holds).for_each(|(count, holds)| *count += usize::from(holds));
+        }
+        covered.map(|count| float(count) / float(DRAWS))
+    }
+
+    #[test]
+    fn intervals_of_pass_of_k_hold_the_truth_as_often_as_they_say() {
+        for (chance, settled) in [(0.5, 0.2), (0.5, 0.8), (0.9, 0.0), (0.9, 0.8), (0.98, 0.2)] {
+            for (cases, k) in [6, 20, 60].into_iter().flat_map(|cases| [(cases, 2), (cases, 5)]) {
+                let found = coverage(chance, settled, cases, k);
+                let cell = format!("{chance}, {settled}, {cases} cases, k = {k}: {found:?}");
+                assert!(found.iter().all(|found| *found >= 0.93), "{cell}");
+            }
+        }
     }
 
     #[test]
@@ -332,12 +404,16 @@ mod tests {
             }
             let found = figures.totals("suite", "target").unwrap();
             let clusters = Clusters::new(cases.clone());
-            let certain = clusters.standard_error().unwrap() < 1e-9;
-            prop_assume!(!certain);
-            prop_assert!((found.mean_score.unwrap() - clusters.mean().unwrap()).abs() < 1e-9);
-            let (interval, expected) = (found.interval.unwrap(), clusters.student_interval(0.95).unwrap());
-            prop_assert!((interval.low - expected.low.max(0.0)).abs() < 1e-6);
-            prop_assert!((interval.high - expected.high.min(1.0)).abs() < 1e-6);
+            let mean = clusters.mean().unwrap();
+            prop_assert!((found.mean_score.unwrap() - mean).abs() < 1e-9);
+            // No narrower than all records would make it, and no wider than cases of unequal size.
+            let sizes = || cases.iter().map(|scores| float(scores.len()));
+            let fewest = sizes().sum::<f64>().powi(2) / sizes().map(|size| size * size).sum::<f64>();
+            let interval = found.interval.unwrap();
+            let narrow = rate_interval(mean, sizes().sum(), CONFIDENCE).unwrap();
+            let wide = rate_interval(mean, fewest, CONFIDENCE).unwrap();
+            prop_assert!(wide.low - 1e-9 <= interval.low && interval.low <= narrow.low + 1e-9);
+            prop_assert!(narrow.high - 1e-9 <= interval.high && interval.high <= wide.high + 1e-9);
         }
     }
 }
