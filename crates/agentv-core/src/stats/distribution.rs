@@ -16,7 +16,8 @@ pub fn student_quantile(probability: f64, freedom: f64) -> f64 {
     quantile(probability, |value| student_below(value, freedom))
 }
 
-/// Halves an interval until it cannot be halved. Both distributions are symmetric around 0.
+/// Halves an interval until it cannot be halved. Both distributions are symmetric around 0, so only the lower tail is
+/// used: a probability near 1 has few digits left of what it is short of 1.
 fn quantile(probability: f64, below: impl Fn(f64) -> f64) -> f64 {
     if probability.is_nan() || probability <= 0.0 {
         return f64::NEG_INFINITY;
@@ -24,11 +25,9 @@ fn quantile(probability: f64, below: impl Fn(f64) -> f64) -> f64 {
     if probability >= 1.0 {
         return f64::INFINITY;
     }
-    if probability < 0.5 {
-        return -quantile(1.0 - probability, below);
-    }
+    let tail = probability.min(1.0 - probability);
     let (mut low, mut high) = (0.0, 1.0);
-    while below(high) < probability && high < 1e300 {
+    while below(-high) > tail && high < 1e300 {
         low = high;
         high *= 2.0;
     }
@@ -37,9 +36,9 @@ fn quantile(probability: f64, below: impl Fn(f64) -> f64) -> f64 {
         if middle <= low || middle >= high {
             break;
         }
-        if below(middle) < probability { low = middle } else { high = middle }
+        if below(-middle) > tail { low = middle } else { high = middle }
     }
-    f64::midpoint(low, high)
+    f64::midpoint(low, high).copysign(probability - 0.5)
 }
 
 /// How likely a standard normal variable is to stay below a value.

@@ -1,0 +1,232 @@
+"""Writes the reference values for AgentV's statistics. See README.md."""
+
+import itertools
+import json
+import math
+from pathlib import Path
+
+import numpy
+import scipy
+import statsmodels
+from scipy import stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.inter_rater import cohens_kappa
+from statsmodels.stats.proportion import proportion_confint
+
+PLACE = Path(__file__).parents[2] / "crates" / "agentv-core" / "tests" / "reference"
+SCIPY = f"SciPy {scipy.__version__}"
+STATSMODELS = f"statsmodels {statsmodels.__version__}"
+FORMULA = f"the formula, with distributions of {SCIPY}"
+ENUMERATION = "enumeration of all outcomes"
+
+
+def wilson_ends(rate, size, confidence):
+    z = stats.norm.ppf((1 + confidence) / 2)
+    centre = (rate + z * z / (2 * size)) / (1 + z * z / size)
+    reach = z * math.sqrt(rate * (1 - rate) / size + z * z / (4 * size * size)) / (1 + z * z / size)
+    return max(centre - reach, 0.0), min(centre + reach, 1.0)
+
+
+def rate_ends(rate, size, confidence):
+    """Wilson's interval, or Clopper's and Pearson's for two points less where that is wider."""
+    low, high = wilson_ends(rate, size, confidence)
+    tail = (1 - confidence + 0.02) / 2
+    passed, failed = rate * size, (1 - rate) * size
+    exact_low = stats.beta.ppf(tail, passed, failed + 1) if passed > 0 else 0.0
+    exact_high = stats.beta.ppf(1 - tail, passed + 1, failed) if failed > 0 else 1.0
+    return min(low, exact_low), max(high, exact_high)
+
+
+def wilson():
+    for passed, trials in [(0, 1), (1, 1), (0, 10), (8, 10), (10, 10), (5, 6), (1, 3), (49, 50), (163, 200), (7, 100000)]:
+        for confidence in (0.8, 0.95, 0.99):
+            low, high = proportion_confint(passed, trials, alpha=1 - confidence, method="wilson")
+            yield {"passed": passed, "trials": trials, "confidence": confidence, "low": low, "high": high}
+
+
+def rate_interval():
+    sizes = [1, 2, 2.5, 6, 20, 33.3, 60, 200, 5000]
+    for rate, size in itertools.product([0.0, 0.02, 0.25, 0.5, 5 / 6, 0.98, 1.0], sizes):
+        low, high = rate_ends(rate, size, 0.95)
+        yield {"rate": rate, "size": size, "confidence": 0.95, "low": low, "high": high}
+
+
+def group_interval():
+    """Groups of values from 0 to 1, by the sum and the number of values of each."""
+    samples = [
+        [(1, 1)],
+        [(1, 1), (0, 1), (0.25, 1)],
+        [(3, 3), (1, 3), (1, 3), (0, 3)],
+        [(5, 5)] * 59 + [(4, 5)],
+        [(5, 5)] * 60,
+        [(2, 5), (3, 5)] * 10,
+        [(4.5, 5), (0.2, 1), (1.75, 3), (0, 2)],
+        [(20, 20), (0, 1), (1, 1)],
+    ]
+    for groups in samples:
+        sums, sizes = (numpy.array(column, dtype=float) for column in zip(*groups))
+        mean, typical = sums.sum() / sizes.sum(), sizes.mean()
+        # One more group of ones and one of zeros.
+        all_sums, all_sizes = numpy.append(sums, [typical, 0]), numpy.append(sizes, [typical, typical])
+        centre, count = all_sums.sum() / all_sizes.sum(), len(all_sums)
+        squares = ((all_sums - centre * all_sizes) ** 2).sum() * count / (count - 1)
+        size = centre * (1 - centre) * all_sizes.sum() ** 2 / squares * sizes.sum() / all_sizes.sum()
+        size = min(max(size, sizes.sum() ** 2 / (sizes**2).sum()), sizes.sum())
+        low, high = rate_ends(mean, size, 0.95)
+        yield {"groups": groups, "confidence": 0.95, "mean": mean, "low": low, "high": high}
+
+
+def normal_quantile():
+    for probability in (1e-9, 0.001, 0.025, 0.2, 0.5, 0.8, 0.9, 0.95, 0.975, 0.9999, 1 - 1e-9):
+        yield {"probability": probability, "quantile": stats.norm.ppf(probability)}
+
+
+def student_quantile():
+    for freedom in (1, 2, 3, 5, 9.5, 30, 199, 10000):
+        for probability in (0.025, 0.6, 0.95, 0.975, 0.9995):
+            quantile = stats.t.ppf(probability, freedom)
+            yield {"probability": probability, "freedom": freedom, "quantile": quantile}
+
+
+def student_interval():
+    samples = [[1, 2, 3, 4, 5], [0.1, -0.2], [0.5, 0.5, 0.75, -1, 0, 0, 0.25], [1e-3, 2e-3, 4e-3]]
+    for values in samples:
+        for confidence in (0.8, 0.95):
+            mean, error = numpy.mean(values), stats.sem(values)
+            low, high = stats.t.interval(confidence, len(values) - 1, loc=mean, scale=error)
+            yield {"values": values, "confidence": confidence, "mean": mean, "low": low, "high": high}
+
+
+def binomial():
+    for trials, chance in [(1, 0.5), (6, 0.98), (20, 0.1), (60, 0.5), (200, 0.98), (1000, 0.3)]:
+        for successes in sorted({0, trials // 4, trials // 2, trials - 1, trials}):
+            spread = stats.binom(trials, chance)
+            at_most, at_least = spread.cdf(successes), spread.sf(successes - 1)
+            case = {"trials": trials, "chance": chance, "successes": successes}
+            yield {**case, "at_most": at_most, "at_least": at_least}
+
+
+def exact_mcnemar(losses, wins):
+    return mcnemar([[0, wins], [losses, 0]], exact=True).pvalue
+
+
+def mcnemar_tests():
+    for losses, wins in [(0, 0), (0, 1), (0, 5), (0, 6), (1, 8), (8, 1), (7, 8), (5, 20), (30, 34), (100, 150), (490, 510)]:
+        yield {"losses": losses, "wins": wins, "p_value": exact_mcnemar(losses, wins)}
+
+
+def mcnemar_power():
+    """The chance that the exact test rejects: in either direction, and with more wins than losses."""
+    samples = [(6, 0.0, 1.0), (10, 0.1, 0.4), (20, 0.05, 0.3), (20, 0.2, 0.2), (40, 0.02, 0.15), (60, 0.1, 0.25)]
+    for cases, p_loss, p_win in samples:
+        for level in (0.05, 0.01):
+            power = power_for_wins = 0.0
+            spread = stats.multinomial(cases, [p_loss, p_win, 1 - p_loss - p_win])
+            for losses in range(cases + 1):
+                for wins in range(cases + 1 - losses):
+                    if exact_mcnemar(losses, wins) <= level:
+                        chance = spread.pmf([losses, wins, cases - losses - wins])
+                        power += chance
+                        power_for_wins += chance if wins > losses else 0.0
+            case = {"cases": cases, "p_loss": p_loss, "p_win": p_win, "level": level}
+            yield {**case, "power": power, "power_for_wins": power_for_wins}
+
+
+def bonett_price():
+    """With a = (w + 1) / (n + 2) and b = (l + 1) / (n + 2): a - b ± z √((a + b - (a - b)²) / (n + 2)), not cut at ±1."""
+    for cases, losses, wins in [(3, 0, 0), (6, 0, 6), (10, 1, 4), (20, 0, 0), (20, 3, 9), (60, 20, 5), (200, 12, 31)]:
+        for confidence in (0.9, 0.95):
+            a, b = (wins + 1) / (cases + 2), (losses + 1) / (cases + 2)
+            reach = stats.norm.ppf((1 + confidence) / 2) * math.sqrt((a + b - (a - b) ** 2) / (cases + 2))
+            case = {"cases": cases, "losses": losses, "wins": wins, "confidence": confidence}
+            yield {**case, "difference": a - b, "low": a - b - reach, "high": a - b + reach}
+
+
+def sign_flip():
+    samples = [
+        [1, 1, 1, 1, 1],
+        [1, 2, 3],
+        [-1, 2, 3],
+        [0.5, -0.25, 0.125, 1, 0.75, -0.5],
+        [0.4, 0.1, 0.3, 0.2, -0.15, 0.6, 0.05, 0.35],
+        [-0.9, -0.8, 0.1, -0.7, -0.6, 0.2, -0.5, -0.4, 0.3, -0.25],
+        # Darwin's maize, in eighths of an inch.
+        [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48],
+    ]
+    for differences in samples:
+        found = stats.permutation_test(
+            (differences,), numpy.sum, permutation_type="samples", n_resamples=numpy.inf, vectorized=True
+        )
+        yield {"differences": differences, "p_value": found.pvalue}
+
+
+def strata():
+    """
+    The statistic is the sum over cases of mean(b) - mean(a). Under the null hypothesis, each way to hand out the trials of
+    a case to a and b is equally likely; the p-value is the share of all ways with a statistic at least as far from 0.
+    """
+    samples = [
+        [([0], [1, 1])],
+        [([0, 0], [1, 1]), ([0, 1], [1, 1]), ([0, 0], [0, 1])],
+        [([0.2, 0.4, 0.6], [0.9]), ([0.5], [0.7, 0.8]), ([0.1, 0.3], [0.2, 0.35])],
+        [([1, 1, 1], [0, 0]), ([1, 0, 1], [0, 1]), ([1, 1, 0], [0, 0]), ([1], [1, 0, 0, 0])],
+        [([0, 1], [1, 0]), ([0.5, 0.5], [0.5])],
+    ]
+    for sample in samples:
+        observed = sum(numpy.mean(b) - numpy.mean(a) for a, b in sample)
+        ways = [list(differences_of(a, b)) for a, b in sample]
+        totals = [sum(way) for way in itertools.product(*ways)]
+        extreme = sum(abs(total) >= abs(observed) - 1e-9 for total in totals)
+        cases = [{"a": a, "b": b} for a, b in sample]
+        yield {"strata": cases, "statistic": observed, "p_value": extreme / len(totals)}
+
+
+def differences_of(a, b):
+    """mean(b) - mean(a) for every choice of which trials are of b."""
+    pool = a + b
+    for chosen in itertools.combinations(range(len(pool)), len(b)):
+        of_b = sum(pool[index] for index in chosen)
+        yield of_b / len(b) - (sum(pool) - of_b) / len(a)
+
+
+def kappa():
+    for table in ([[20, 5], [10, 15]], [[45, 15], [25, 15]], [[25, 35], [5, 35]], [[9, 1, 0], [2, 7, 3], [0, 1, 12]]):
+        yield {"table": table, "kappa": cohens_kappa(numpy.array(table)).kappa}
+
+
+FILES = {
+    "wilson": ("Wilson's interval of a share", STATSMODELS, wilson),
+    "rate_interval": ("Wilson's interval, with each end moved out to the exact one where that is wider", FORMULA, rate_interval),
+    "group_interval": ("the interval of the mean of values in groups", FORMULA, group_interval),
+    "normal_quantile": ("quantiles of the standard normal distribution", SCIPY, normal_quantile),
+    "student_quantile": ("quantiles of Student's distribution", SCIPY, student_quantile),
+    "student_interval": ("Student's interval of a mean", SCIPY, student_interval),
+    "binomial": ("the chance of at most and of at least this many successes", SCIPY, binomial),
+    "mcnemar": ("McNemar's exact test, two-sided", STATSMODELS, mcnemar_tests),
+    "mcnemar_power": ("the power of McNemar's exact test", f"{ENUMERATION}, tests of {STATSMODELS}", mcnemar_power),
+    "bonett_price": ("the interval of a difference of paired shares by Bonett and Price", FORMULA, bonett_price),
+    "sign_flip": ("the sign-flip permutation test, exact and two-sided", SCIPY, sign_flip),
+    "strata": ("the permutation test of trials within cases, exact and two-sided", ENUMERATION, strata),
+    "kappa": ("Cohen's kappa", STATSMODELS, kappa),
+}
+
+
+def plain(value):
+    """NumPy's numbers as Python's, which JSON can have."""
+    if isinstance(value, dict):
+        return {key: plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    return value.item() if isinstance(value, numpy.generic) else value
+
+
+def main():
+    PLACE.mkdir(parents=True, exist_ok=True)
+    for name, (about, source, cases) in FILES.items():
+        lines = ",\n".join(f"    {json.dumps(plain(case))}" for case in cases())
+        head = f'  "about": {json.dumps(about)},\n  "source": {json.dumps(source)},\n'
+        (PLACE / f"{name}.json").write_text(f'{{\n{head}  "cases": [\n{lines}\n  ]\n}}\n')
+
+
+if __name__ == "__main__":
+    main()
