@@ -149,3 +149,40 @@ impl RecordUsage {
         self.grading.add(&more.grading);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::Random;
+
+    /// How often the interval over three targets holds the truth. A share of the cases passes or fails on all of them.
+    fn coverage(rate: f64, shared: f64, cases: usize) -> f64 {
+        const DRAWS: usize = 500;
+        let mut random = Random::new(5);
+        let is_covered = |_: &usize| {
+            let mut targets = [ClusterSums::default(); 3];
+            for _ in 0..cases {
+                let is_shared = random.unit() < shared;
+                let common = random.unit() < rate;
+                for sums in &mut targets {
+                    let passed = if is_shared { common } else { random.unit() < rate };
+                    sums.add(f64::from(u8::from(passed)), 1);
+                }
+            }
+            let interval = |sums: &ClusterSums| sums.rate_interval(CONFIDENCE).map(wire);
+            let found = pooled(targets.iter().map(|sums| (sums.values(), interval(sums)))).unwrap();
+            found.low <= rate && rate <= found.high
+        };
+        float((0..DRAWS).filter(is_covered).count()) / float(DRAWS)
+    }
+
+    #[test]
+    fn an_interval_over_targets_holds_the_truth_as_often_as_it_says() {
+        for (rate, shared) in [(0.5, 1.0), (0.5, 0.5), (0.9, 1.0), (0.9, 0.0), (0.98, 1.0)] {
+            for cases in [6, 40] {
+                let found = coverage(rate, shared, cases);
+                assert!(found >= 0.93, "{rate}, {shared}, {cases} cases: {found}");
+            }
+        }
+    }
+}
