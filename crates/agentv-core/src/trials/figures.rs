@@ -304,7 +304,7 @@ mod tests {
         check_interval(&alike, 1, 30.0..=80.0);
         check_interval(&alike, 2, 25.0..=40.0);
         check_interval(&alike, 8, 10.0..=10.0);
-        // Trials that agree are no more than cases.
+        // Trials of a case that agree count once.
         check_interval(&[8, 0, 8, 0, 8, 0], 1, 6.0..=6.5);
         check_interval(&[8; 6], 2, 6.0..=6.0);
     }
