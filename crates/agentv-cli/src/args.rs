@@ -2,7 +2,7 @@
 
 use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
-    CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, ReportArgs,
+    CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, PlanArgs, ReportArgs,
 };
 pub(crate) use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
 use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
@@ -47,6 +47,8 @@ pub(crate) enum Command {
     Doctor(Deferred<DoctorArgs>),
     /// Put runs side by side: what changed, and is it more than noise?
     Compare(Deferred<CompareArgs>),
+    /// Say how many cases and trials it takes to see a difference, and what they cost
+    Plan(Deferred<PlanArgs>),
     /// Show a run as a web page, or for other programs: junit, markdown, csv, json
     Report(Deferred<ReportArgs>),
     /// Join the results of shards into one file

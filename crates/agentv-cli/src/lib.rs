@@ -43,6 +43,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Runs(command) => commands::runs::run(command, &environment),
         Command::Validate(Deferred(args)) => commands::validate::run(&args, &environment),
         Command::Compare(Deferred(args)) => commands::compare::run(&args, &environment),
+        Command::Plan(Deferred(args)) => commands::plan::run(&args, &environment),
         Command::Report(Deferred(args)) => commands::report::run(&args, &environment),
         Command::Merge(Deferred(args)) => commands::merge::run(&args, &environment),
         Command::Import(Deferred(args)) => commands::import::run(&args, &environment),

@@ -148,6 +148,54 @@ pub(crate) enum CompareFormat {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+The noise comes from earlier runs of the cases: one run with trials shows how much the
+trials of a case differ, a second one also how an effect differs between cases. Without
+a run, --rate assumes that every case passes with the same probability.
+
+Exit codes: 0 done, 2 wrong input
+
+Examples:
+  agentv plan main.jsonl --difference 0.05
+  agentv plan main.jsonl branch.jsonl --difference 0.05 --power 0.9
+  agentv plan --rate 0.8 --difference 0.1 --trials 1,3")]
+pub(crate) struct PlanArgs {
+    /// One or two earlier runs: results files (.jsonl, .yaml), folders or ids of runs
+    #[arg(value_name = "RUN", num_args = 0..=2, required_unless_present = "rate", conflicts_with = "rate")]
+    pub runs: Vec<PathBuf>,
+    /// The true difference of the mean scores that is to be seen, above 0 and at most 1
+    #[arg(short, long, value_name = "DELTA")]
+    pub difference: f64,
+    /// How often it is to be seen, 0.5 to 0.999
+    #[arg(long, value_name = "POWER", default_value_t = 0.8)]
+    pub power: f64,
+    /// Significance level of the comparison, 0.001 to 0.5
+    #[arg(long, value_name = "LEVEL", default_value_t = 0.05)]
+    pub level: f64,
+    /// Assume this pass rate for every case instead of reading a run
+    #[arg(long, value_name = "RATE")]
+    pub rate: Option<f64>,
+    /// Numbers of trials to plan for
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 3, 5, 10], value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub trials: Vec<u16>,
+    /// Trials of the baseline, if it exists already [default: as many as the candidate has]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub baseline_trials: Option<u16>,
+    /// Cases at a time, for the forecast of the time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: u16,
+    /// How to print the plan
+    #[arg(short, long, value_enum, default_value_t = PlanFormat::Table)]
+    pub format: PlanFormat,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanFormat {
+    Table,
+    Json,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
 Without a format, the web page is written: `report.html` in the run's folder, or
 beside the results file. `-` stands for standard output, for one format at most.
 In GitHub Actions, the step's summary and annotations are written, too.

@@ -57,7 +57,13 @@ impl Scores {
     }
 
     /// The scores of one case in both runs, the candidate's lower by `loss` on average.
-    fn draw(self, (one, other): (usize, usize), loss: f64, random: &mut Random) -> [Vec<f64>; 2] {
+    fn draw(
+        self,
+        (one, other): (usize, usize),
+        loss: f64,
+        changed: f64,
+        random: &mut Random,
+    ) -> [Vec<f64>; 2] {
         let mut trial = |loss: f64| match self {
             Self::Binary(chance) => f64::from(random.unit() < chance - loss),
             Self::Uniform => random.unit() - loss,
@@ -71,7 +77,6 @@ impl Scores {
             ];
         };
         // The loss means that more cases lose.
-        let changed = random.unit();
         let (before, after) = if changed < 0.1 + loss / 0.9 {
             let is_up = !is_loss && changed < 0.05;
             if is_up { (0.05, 0.95) } else { (0.95, 0.05) }
@@ -111,8 +116,10 @@ impl Cell {
         let (mut baseline, mut candidate) = (Vec::new(), Vec::new());
         for case in 0..self.cases {
             let id: Arc<str> = format!("case-{case}").into();
+            // Whether a case changes is the same on all targets.
+            let changed = random.unit();
             for target in &targets[..self.targets] {
-                let [one, other] = self.scores.draw(self.trials, loss, random);
+                let [one, other] = self.scores.draw(self.trials, loss, changed, random);
                 let record = |score| self.record(&id, target, score);
                 baseline.extend(one.into_iter().map(record));
                 candidate.extend(other.into_iter().map(record));
@@ -214,8 +221,8 @@ impl Row {
 
 /// The power of the test at the smallest effect that comparisons of equal runs print.
 fn power(cell: Cell, random: &mut Random) -> Option<(f64, f64)> {
-    const PRINTED: usize = 11;
-    const COMPARISONS: usize = 400;
+    const PRINTED: usize = 15;
+    const COMPARISONS: usize = 600;
     if cell.scores.own_loss() > 0.0 || cell.cases > 200 {
         return None;
     }

@@ -34,6 +34,7 @@ pub mod record;
 pub mod totals;
 
 pub mod compare;
+pub mod plan;
 pub mod stats;
 
 pub use agentv_wire::{LogLevel, RunEvent, WorkId};

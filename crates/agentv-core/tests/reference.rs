@@ -2,8 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use agentv_core::stats::{
-    ClusterSums, Clusters, Interval, Resampling, exact_mcnemar, normal_quantile, rate_interval,
-    sign_flip, student_quantile, wilson_interval,
+    ClusterSums, Clusters, Interval, Level, Resampling, exact_mcnemar, normal_quantile,
+    rate_interval, sign_flip, student_quantile, wilson_interval,
 };
 use serde_json::Value;
 
@@ -104,6 +104,6 @@ fn mcnemars_test_is_that_of_statsmodels() {
 fn the_sign_flip_test_is_that_of_scipy() {
     for case in cases(include_str!("reference/sign_flip.json")) {
         let differences = numbers(&case, "differences");
-        check(&case, "p_value", sign_flip(&differences, Resampling::default()));
+        check(&case, "p_value", sign_flip(&differences, Level::alone(0.05), Resampling::default()));
     }
 }

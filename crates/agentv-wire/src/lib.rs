@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
+//! | what `plan` prints as JSON | `snake_case` | [`plan`] |
 //! | what `eval --format json` prints | `snake_case` | [`event`] |
 //! | what `report --json` writes | `snake_case` | [`mod@report`] |
 //! | `run.json` of a run folder | `snake_case` | [`run`] |
@@ -25,6 +26,7 @@ pub mod message;
 pub mod metrics;
 pub mod number;
 pub mod outcome;
+pub mod plan;
 pub mod record_summary;
 pub mod report;
 pub mod result;
@@ -43,6 +45,7 @@ pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use outcome::{JudgeErrorPolicy, Outcome};
+pub use plan::Plan;
 pub use record_summary::{EvaluatorSummary, MetricsSummary, RecordSummary, Skipped, TraceCounts};
 pub use report::{Report, ReportCase, ReportGrade, ReportSummary};
 pub use result::{

@@ -12,6 +12,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod judge;
 pub(crate) mod merge;
+pub(crate) mod plan;
 pub(crate) mod provision;
 pub(crate) mod report;
 pub(crate) mod runs;

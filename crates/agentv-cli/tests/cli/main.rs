@@ -35,6 +35,7 @@ mod merge;
 mod moved;
 mod npm;
 mod pasted;
+mod plan;
 mod real_clients;
 mod report;
 mod resume;

@@ -79,14 +79,10 @@ impl Clusters {
         let mean = self.mean()?;
         let error = self.standard_error().filter(|error| *error > 0.0)?;
         let mut distances = self.drawn_distances(mean, resampling);
-        if distances.is_empty() {
-            return None;
-        }
         distances.sort_by(f64::total_cmp);
-        let tail = (1.0 - confidence) / 2.0;
-        let (low, high) = (at(&distances, 1.0 - tail), at(&distances, tail));
+        let Interval { low, high } = middle(&distances, confidence)?;
         // The mean is what the interval is about; no chance may leave it outside.
-        Some(Interval { low: mean - low.max(0.0) * error, high: mean - high.min(0.0) * error })
+        Some(Interval { low: mean - high.max(0.0) * error, high: mean - low.min(0.0) * error })
     }
 
     /// How far the means of random draws of groups are from the mean, in their own standard errors.
@@ -105,6 +101,12 @@ impl Clusters {
         };
         (0..draws).filter_map(draw).collect()
     }
+}
+
+/// The middle part of sorted values. `None` without any.
+pub(crate) fn middle(sorted: &[f64], share: f64) -> Option<Interval> {
+    let tail = (1.0 - share) / 2.0;
+    (!sorted.is_empty()).then(|| Interval { low: at(sorted, tail), high: at(sorted, 1.0 - tail) })
 }
 
 /// The value below which this share of sorted values lies.

@@ -42,7 +42,7 @@ fn quantile(probability: f64, below: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// How likely a standard normal variable is to stay below a value.
-pub(super) fn normal_below(value: f64) -> f64 {
+pub(crate) fn normal_below(value: f64) -> f64 {
     let half = 0.5 * complementary_error(value.abs() / SQRT_2);
     if value > 0.0 { 1.0 - half } else { half }
 }

@@ -31,6 +31,8 @@ mod sample;
 mod sums;
 
 pub use clusters::Clusters;
+pub(crate) use clusters::middle;
+pub(crate) use distribution::normal_below;
 pub use distribution::{normal_quantile, student_quantile};
 pub use interval::bonett_price;
 pub use level::{Level, fewest_cases, holm};

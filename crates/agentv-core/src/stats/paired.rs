@@ -10,11 +10,11 @@ const EXACT_UP_TO: usize = 24;
 /// A test may cost about this many signs; with very many differences fewer patterns are tried.
 const WORK: usize = 200_000_000;
 /// This many more if the p-value is close to the level.
-const REFINED_WORK: usize = 1_000_000_000;
+const REFINED_WORK: usize = 400_000_000;
 /// No fewer patterns than this.
 const FEWEST_FLIPS: usize = 2000;
 /// No more than this, even if the p-value is close to the level.
-const MOST_FLIPS: usize = 4_000_000;
+const MOST_FLIPS: usize = 1_000_000;
 /// A p-value is known up to this many standard errors: another seed would give the same verdict.
 const CERTAIN: f64 = 4.0;
 
@@ -42,7 +42,9 @@ impl PairedSample {
         let sums = self.differences().sums();
         let flipped = sign_flip(&sums, level, resampling);
         if self.has_unequal_trials() {
-            let p_value = permuted_trials(self, Some(level), resampling).max(flipped);
+            // Where the signs settle the verdict, the trials need not be looked at closely.
+            let level = Some(level).filter(|level| flipped <= level.alpha);
+            let p_value = permuted_trials(self, level, resampling).max(flipped);
             return Tested { test: PairedTest::TrialPermutation, p_value };
         }
         let is_exact = sums.iter().filter(|sum| **sum != 0.0).count() <= EXACT_UP_TO;

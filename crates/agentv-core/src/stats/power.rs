@@ -14,6 +14,9 @@ use super::{
 const WORK: usize = 4_000_000;
 /// But at least this many comparisons.
 const FEWEST_COMPARISONS: usize = 200;
+/// How much more power is aimed at. The noise is estimated from the same cases: where it comes out too small, the power of
+/// the effect is lower than it seems by more than it is higher where it comes out too large.
+const UNCERTAINTY: f64 = 0.03;
 /// How often the range of effects is halved.
 const STEPS: usize = 12;
 /// Up to this many differences every way to flip their signs is tried. The signs of more make a sum that is close to normal.
@@ -28,7 +31,7 @@ impl PairedSample {
     /// `None` where even the largest possible one would be missed more often, or if no comparisons are to be simulated.
     ///
     /// It is found by inverting the power of the test: in closed form for McNemar's test, else by simulation with a fixed
-    /// seed. The noise is that of the data: clusters are drawn with replacement, and trials are dealt to the runs at random.
+    /// seed. The noise is that of the data: clusters are drawn with replacement, and differences get random signs.
     /// The effect is in the direction that has more room:
     ///
     /// * values of 0 and 1: each trial of the candidate changes to the other value with the same probability;
@@ -50,7 +53,7 @@ impl PairedSample {
             } else {
                 self.simulated_power(change, share, level, comparisons as usize)
             };
-            found >= power
+            found >= power + UNCERTAINTY
         };
         if !is_found(1.0) {
             return None;
@@ -173,7 +176,7 @@ impl Simulated {
             let baseline = trials.baseline.len();
             self.hand.clear();
             self.hand.extend(trials.baseline.iter().chain(trials.candidate));
-            deal(&mut self.hand, baseline, random);
+            mix(&mut self.hand, trials, change, random);
             for value in &mut self.hand[baseline..] {
                 match change {
                     Change::Flips { to, .. } if random.unit() < share => *value = to,
@@ -220,6 +223,24 @@ impl Simulated {
                 Some(TrialTest::Normal { variance }) => sum.abs() >= reach * variance.sqrt(),
                 None => true,
             }
+    }
+}
+
+/// Makes a case as it could also have come out if the runs were alike: with its difference in the other direction. Zeros and
+/// ones are swapped between the runs, or dealt anew where one run has more of them; other values are mirrored.
+fn mix(values: &mut [f64], trials: &Trials<'_>, change: Change, random: &mut Random) {
+    let (baseline, candidate) = (trials.baseline.len(), trials.candidate.len());
+    let is_turned = random.unit() < 0.5;
+    if let Change::Flips { .. } = change {
+        if baseline != candidate {
+            deal(values, baseline, random);
+        } else if is_turned {
+            values.rotate_left(baseline);
+        }
+    } else if is_turned {
+        let mean = |values: &[f64]| values.iter().sum::<f64>() / float(values.len());
+        let sum = mean(trials.baseline) + mean(trials.candidate);
+        values.iter_mut().for_each(|value| *value = sum - *value);
     }
 }
 

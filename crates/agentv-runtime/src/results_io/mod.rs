@@ -4,12 +4,14 @@
 //! is left out and told; anything else that is no record is an error with its line.
 
 mod find;
+mod history;
 mod merge;
 mod reader;
 mod recorded;
 mod scored;
 
 pub use find::find_results;
+pub use history::{CaseHistory, History, read_history};
 pub use merge::{Conflict, MergeError, Merged, merge};
 pub use reader::{Reader, ResultsError};
 pub use recorded::{Recall, Recorded, RecordedAnswer};
