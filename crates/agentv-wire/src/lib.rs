@@ -45,7 +45,7 @@ pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use outcome::{JudgeErrorPolicy, Outcome};
-pub use plan::Plan;
+pub use plan::ComparisonPlan;
 pub use record_summary::{EvaluatorSummary, MetricsSummary, RecordSummary, Skipped, TraceCounts};
 pub use report::{Report, ReportCase, ReportGrade, ReportSummary};
 pub use result::{

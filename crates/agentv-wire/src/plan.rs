@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// How many cases and trials it takes to see a difference.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub struct Plan {
+pub struct ComparisonPlan {
     /// The true difference of the means that is to be seen.
     pub difference: f64,
     /// How often it is to be seen.

@@ -8,7 +8,8 @@ use super::keys::{CaseKeys, ConfigKeys, EvaluatorKeys, SuiteKeys, TargetKeys};
 use agentv_runtime::evaluators::EVALUATORS;
 use agentv_runtime::providers::PROVIDERS;
 use agentv_wire::{
-    CodeJudgeOutput, CodeJudgePayload, Comparison, Plan, Report, ResultRecord, RunEvent, RunInfo,
+    CodeJudgeOutput, CodeJudgePayload, Comparison, ComparisonPlan, Report, ResultRecord, RunEvent,
+    RunInfo,
 };
 use anyhow::Result;
 use schemars::generate::SchemaSettings;
@@ -23,7 +24,7 @@ pub(super) fn all() -> Result<Vec<Generated>> {
     Ok(vec![
         file("result", &wire::<ResultRecord>(written()))?,
         file("comparison", &wire::<Comparison>(written()))?,
-        file("plan", &wire::<Plan>(written()))?,
+        file("plan", &wire::<ComparisonPlan>(written()))?,
         file("event", &wire::<RunEvent>(written()))?,
         file("run", &wire::<RunInfo>(written()))?,
         file("report", &wire::<Report>(written()))?,

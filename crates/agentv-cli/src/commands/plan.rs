@@ -8,7 +8,7 @@ use crate::terminal::{self, Screen, show_plan};
 use agentv_core::plan::{Goal, Noise, TrialCounts, cases_needed, forecast, power};
 use agentv_core::stats::Resampling;
 use agentv_runtime::results_io::{CaseHistory, History, ResultsError, find_results, read_history};
-use agentv_wire::plan::{Forecast, Plan, PlanOption};
+use agentv_wire::plan::{ComparisonPlan, Forecast, PlanOption};
 use agentv_wire::{Exit, number};
 use std::path::Path;
 
@@ -81,7 +81,7 @@ fn noise(args: &PlanArgs, histories: &[History]) -> Option<Noise> {
     }
 }
 
-fn plan(args: &PlanArgs, noise: &Noise, earlier: Option<&History>) -> Plan {
+fn plan(args: &PlanArgs, noise: &Noise, earlier: Option<&History>) -> ComparisonPlan {
     // The pass rate is a test of its own where it is not the mean score.
     let is_one = earlier.is_none_or(|run| run.values().all(|case| case.scores_are_passes));
     let tests = if is_one { 1 } else { 2 };
@@ -94,7 +94,7 @@ fn plan(args: &PlanArgs, noise: &Noise, earlier: Option<&History>) -> Plan {
         option(trials, cases_needed(noise, &goal, trials), noise, &goal)
     });
     let with_forecast = |option: PlanOption| forecasts(option, earlier, args.workers);
-    Plan {
+    ComparisonPlan {
         difference: args.difference,
         power: args.power,
         level: args.level,

@@ -4,10 +4,10 @@ use super::Screen;
 use super::style::Paint;
 use super::table::{Cell, Side, TextTable};
 use crate::format::{count, millis, money, percent};
-use agentv_wire::plan::{Forecast, NoiseSource, Plan, PlanNoise, PlanOption};
+use agentv_wire::plan::{ComparisonPlan, Forecast, NoiseSource, PlanNoise, PlanOption};
 
 /// Prints what it takes to see the difference.
-pub(crate) fn show_plan(plan: &Plan, workers: u16, screen: &mut Screen) {
+pub(crate) fn show_plan(plan: &ComparisonPlan, workers: u16, screen: &mut Screen) {
     screen.line(format!(
         "To see a true difference of {} with {} power at the level {}:",
         plan.difference,
@@ -64,7 +64,7 @@ fn forecast(amount: Option<Forecast>, text: impl Fn(f64) -> String) -> String {
     })
 }
 
-fn remarks(plan: &Plan, workers: u16, has_forecast: bool) -> Vec<String> {
+fn remarks(plan: &ComparisonPlan, workers: u16, has_forecast: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(PlanOption { trials, cases: Some(cases), power: Some(power), .. }) = &plan.earlier {
         lines.push(format!(

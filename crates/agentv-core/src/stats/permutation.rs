@@ -1,7 +1,7 @@
 //! Trials permuted within their case: the test for runs that asked a case unequally often.
 
 use super::paired::{sampled_p_value, threshold};
-use super::sample::{PairedSample, Trials, difference};
+use super::sample::{PairedSample, PairedTrials, difference};
 use super::{Level, Random, Resampling, SMALLEST_DIFFERENCE, float};
 
 /// Up to this many ways to deal the trials of all cases, each is tried.
@@ -33,7 +33,7 @@ pub(super) fn permuted_trials(
     })
 }
 
-fn is_constant(trials: Trials<'_>) -> bool {
+fn is_constant(trials: PairedTrials<'_>) -> bool {
     let first = trials.baseline[0];
     let mut others = trials.baseline.iter().chain(trials.candidate);
     others.all(|value| (value - first).abs() < SMALLEST_DIFFERENCE)
@@ -48,7 +48,7 @@ enum Deals {
 }
 
 impl Deals {
-    fn of(trials: Trials<'_>) -> Self {
+    fn of(trials: PairedTrials<'_>) -> Self {
         let all: Vec<f64> = trials.baseline.iter().chain(trials.candidate).copied().collect();
         let baseline = trials.baseline.len();
         if ways(all.len(), baseline) > LISTED_UP_TO {

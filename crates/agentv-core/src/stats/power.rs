@@ -4,7 +4,7 @@ use super::interval::differing;
 use super::mcnemar::mcnemar_power;
 use super::paired::{all_flips, threshold};
 use super::permutation::{deal, permuted_trials};
-use super::sample::{Trials, difference};
+use super::sample::{PairedTrials, difference};
 use super::{
     PairedSample, Random, Resampling, SMALLEST_DIFFERENCE, fewest_cases, float, mean,
     normal_quantile,
@@ -78,7 +78,7 @@ impl PairedSample {
 
     fn simulated_power(&self, change: Change, share: f64, level: f64, most: usize) -> f64 {
         let comparisons = (WORK / self.values().len()).max(FEWEST_COMPARISONS).min(most);
-        let mut clusters: Vec<Vec<Trials<'_>>> = Vec::new();
+        let mut clusters: Vec<Vec<PairedTrials<'_>>> = Vec::new();
         for trials in self.trials() {
             clusters.resize_with(clusters.len().max(trials.cluster + 1), Vec::new);
             clusters[trials.cluster].push(trials);
@@ -169,7 +169,13 @@ impl Simulated {
         }
     }
 
-    fn add(&mut self, cluster: &[Trials<'_>], change: Change, share: f64, random: &mut Random) {
+    fn add(
+        &mut self,
+        cluster: &[PairedTrials<'_>],
+        change: Change,
+        share: f64,
+        random: &mut Random,
+    ) {
         let jumps = random.unit() < share;
         let mut sum = 0.0;
         for trials in cluster {
@@ -228,7 +234,7 @@ impl Simulated {
 
 /// Makes a case as it could also have come out if the runs were alike: with its difference in the other direction. Zeros and
 /// ones are swapped between the runs, or dealt anew where one run has more of them; other values are mirrored.
-fn mix(values: &mut [f64], trials: &Trials<'_>, change: Change, random: &mut Random) {
+fn mix(values: &mut [f64], trials: &PairedTrials<'_>, change: Change, random: &mut Random) {
     let (baseline, candidate) = (trials.baseline.len(), trials.candidate.len());
     let is_turned = random.unit() < 0.5;
     if let Change::Flips { .. } = change {
@@ -240,12 +246,14 @@ fn mix(values: &mut [f64], trials: &Trials<'_>, change: Change, random: &mut Ran
     } else if is_turned {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / float(values.len());
         let sum = mean(trials.baseline) + mean(trials.candidate);
-        values.iter_mut().for_each(|value| *value = sum - *value);
+        for value in values {
+            *value = sum - *value;
+        }
     }
 }
 
 /// The variance of a case's difference over all ways to deal its trials.
-fn dealt_variance(values: &[f64], trials: &Trials<'_>) -> f64 {
+fn dealt_variance(values: &[f64], trials: &PairedTrials<'_>) -> f64 {
     let count = float(trials.count());
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -25,13 +25,13 @@ struct Pair {
 
 /// The trials of a case on a target in both runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Trials<'s> {
+pub(super) struct PairedTrials<'s> {
     pub(super) baseline: &'s [f64],
     pub(super) candidate: &'s [f64],
     pub(super) cluster: usize,
 }
 
-impl Trials<'_> {
+impl PairedTrials<'_> {
     /// Candidate minus baseline. What is too small to be more than rounding is 0.
     pub(super) fn difference(&self) -> f64 {
         difference(self.baseline, self.candidate)
@@ -76,11 +76,11 @@ impl PairedSample {
         self.pairs.is_empty()
     }
 
-    pub(super) fn trials(&self) -> impl Iterator<Item = Trials<'_>> {
+    pub(super) fn trials(&self) -> impl Iterator<Item = PairedTrials<'_>> {
         self.pairs.iter().map(|pair| {
             let all = &self.values[pair.start..pair.start + pair.baseline + pair.candidate];
             let (baseline, candidate) = all.split_at(pair.baseline);
-            Trials { baseline, candidate, cluster: pair.cluster }
+            PairedTrials { baseline, candidate, cluster: pair.cluster }
         })
     }
 
@@ -99,7 +99,7 @@ impl PairedSample {
 
     /// The mean over all pairs, in the baseline and in the candidate. `None` without any pair.
     pub fn means(&self) -> Option<(f64, f64)> {
-        let of = |values: fn(Trials<'_>) -> &[f64]| {
+        let of = |values: fn(PairedTrials<'_>) -> &[f64]| {
             mean(self.trials().filter_map(|trials| mean(values(trials).iter().copied())))
         };
         of(|trials| trials.baseline).zip(of(|trials| trials.candidate))
