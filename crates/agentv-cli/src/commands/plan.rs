@@ -6,8 +6,9 @@ use crate::results_args::PlanFormat;
 use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_plan};
 use agentv_core::plan::{Goal, Noise, TrialCounts, cases_needed, forecast, power};
-use agentv_core::stats::Resampling;
+use agentv_core::stats::{Resampling, mean};
 use agentv_runtime::results_io::{CaseHistory, History, ResultsError, find_results, read_history};
+use agentv_wire::comparison::MeanInterval;
 use agentv_wire::plan::{ComparisonPlan, Forecast, PlanOption};
 use agentv_wire::{Exit, number};
 use std::path::Path;
@@ -84,8 +85,7 @@ fn noise(args: &PlanArgs, histories: &[History]) -> Option<Noise> {
 fn plan(args: &PlanArgs, noise: &Noise, earlier: Option<&History>) -> ComparisonPlan {
     // The pass rate is a test of its own where it is not the mean score.
     let is_one = earlier.is_none_or(|run| run.values().all(|case| case.scores_are_passes));
-    let tests = if is_one { 1 } else { 2 };
-    let level = args.level / f64::from(tests);
+    let (tests, level) = if is_one { (1, args.level) } else { (2, args.level / 2.0) };
     let goal = Goal { difference: args.difference, power: args.power, level };
     let options = args.trials.iter().map(|trials| {
         let candidate = usize::from(*trials);
@@ -93,12 +93,15 @@ fn plan(args: &PlanArgs, noise: &Noise, earlier: Option<&History>) -> Comparison
         let trials = TrialCounts { baseline, candidate };
         option(trials, cases_needed(noise, &goal, trials), noise, &goal)
     });
-    let with_forecast = |option: PlanOption| forecasts(option, earlier, args.workers);
+    let with_forecast = |option: PlanOption| match earlier {
+        Some(run) => with_forecast(option, run, args.workers),
+        None => option,
+    };
     ComparisonPlan {
         difference: args.difference,
         power: args.power,
         level: args.level,
-        tests: tests as usize,
+        tests,
         noise: noise.wire(),
         options: options.map(with_forecast).collect(),
         earlier: earlier.and_then(|run| as_it_was(run, noise, &goal)),
@@ -127,24 +130,20 @@ fn as_it_was(run: &History, noise: &Noise, goal: &Goal) -> Option<PlanOption> {
     Some(option(trials, Some(counts.len()), noise, goal))
 }
 
-fn forecasts(option: PlanOption, earlier: Option<&History>, workers: u16) -> PlanOption {
+fn with_forecast(mut option: PlanOption, earlier: &History, workers: u16) -> PlanOption {
     let of = |amounts: fn(&CaseHistory) -> &[f64]| -> Option<Forecast> {
-        let means = earlier?.values().filter_map(|case| mean_of(amounts(case)));
+        let means = earlier.values().filter_map(|case| mean(amounts(case).iter().copied()));
         let mut means: Vec<f64> = means.collect();
         // The order of a map is not the same twice, and the draws depend on it.
         means.sort_by(f64::total_cmp);
         forecast(&means, option.records?, Resampling::default())
     };
     let workers = f64::from(workers);
-    let duration_ms = of(|case| &case.durations_ms).map(|mut time| {
-        time.expected /= workers;
-        time.interval.low /= workers;
-        time.interval.high /= workers;
-        time
-    });
-    PlanOption { cost_usd: of(|case| &case.costs), duration_ms, ..option }
-}
-
-fn mean_of(amounts: &[f64]) -> Option<f64> {
-    agentv_core::stats::mean(amounts.iter().copied())
+    let shared = |Forecast { expected, interval: MeanInterval { low, high } }| Forecast {
+        expected: expected / workers,
+        interval: MeanInterval { low: low / workers, high: high / workers },
+    };
+    (option.cost_usd, option.duration_ms) =
+        (of(|case| &case.costs), of(|case| &case.durations_ms).map(shared));
+    option
 }

@@ -14,8 +14,8 @@ use super::{
 const WORK: usize = 4_000_000;
 /// But at least this many comparisons.
 const FEWEST_COMPARISONS: usize = 200;
-/// How much more power is aimed at. The noise is estimated from the same cases: where it comes out too small, the power of
-/// the effect is lower than it seems by more than it is higher where it comes out too large.
+/// How much more power is aimed at where it is simulated. The noise is estimated from the same cases: where it comes out too
+/// small, the power is lower than it seems by more than it is higher where it comes out too large.
 const UNCERTAINTY: f64 = 0.03;
 /// How often the range of effects is halved.
 const STEPS: usize = 12;
@@ -48,11 +48,10 @@ impl PairedSample {
         }
         let change = Change::of(self);
         let is_found = |share: f64| -> bool {
-            let found = if self.is_simple() && self.is_binary() {
-                self.exact_power(share, level)
-            } else {
-                self.simulated_power(change, share, level, comparisons as usize)
-            };
+            if self.is_simple() && self.is_binary() {
+                return self.exact_power(share, level) >= power;
+            }
+            let found = self.simulated_power(change, share, level, comparisons as usize);
             found >= power + UNCERTAINTY
         };
         if !is_found(1.0) {
@@ -176,13 +175,18 @@ impl Simulated {
         share: f64,
         random: &mut Random,
     ) {
-        let jumps = random.unit() < share;
+        let (is_turned, jumps) = (random.unit() < 0.5, random.unit() < share);
         let mut sum = 0.0;
         for trials in cluster {
             let baseline = trials.baseline.len();
             self.hand.clear();
             self.hand.extend(trials.baseline.iter().chain(trials.candidate));
-            mix(&mut self.hand, trials, change, random);
+            // Zeros and ones of which one run has more are dealt anew.
+            if matches!(change, Change::Flips { .. }) && baseline != trials.candidate.len() {
+                deal(&mut self.hand, baseline, random);
+            } else if is_turned {
+                turn(&mut self.hand, trials, change);
+            }
             for value in &mut self.hand[baseline..] {
                 match change {
                     Change::Flips { to, .. } if random.unit() < share => *value = to,
@@ -233,22 +237,16 @@ impl Simulated {
 }
 
 /// Makes a case as it could also have come out if the runs were alike: with its difference in the other direction. Zeros and
-/// ones are swapped between the runs, or dealt anew where one run has more of them; other values are mirrored.
-fn mix(values: &mut [f64], trials: &PairedTrials<'_>, change: Change, random: &mut Random) {
-    let (baseline, candidate) = (trials.baseline.len(), trials.candidate.len());
-    let is_turned = random.unit() < 0.5;
-    if let Change::Flips { .. } = change {
-        if baseline != candidate {
-            deal(values, baseline, random);
-        } else if is_turned {
-            values.rotate_left(baseline);
-        }
-    } else if is_turned {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / float(values.len());
-        let sum = mean(trials.baseline) + mean(trials.candidate);
-        for value in values {
-            *value = sum - *value;
-        }
+/// ones, of which both runs have as many, are swapped; other values are mirrored.
+fn turn(values: &mut [f64], trials: &PairedTrials<'_>, change: Change) {
+    if matches!(change, Change::Flips { .. }) {
+        values.rotate_left(trials.baseline.len());
+        return;
+    }
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / float(values.len());
+    let sum = mean(trials.baseline) + mean(trials.candidate);
+    for value in values {
+        *value = sum - *value;
     }
 }
 
