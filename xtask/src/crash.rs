@@ -1,7 +1,7 @@
 //! `crash`: runs that are killed at random moments and taken up again. Every case must have exactly one record in the end,
 //! every line must be whole, and no more calls may be wasted than were under way.
 
-use crate::bench::with_crash_section;
+use crate::bench::{CRASH, with_section};
 use crate::repository::{self, metadata};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
@@ -125,7 +125,7 @@ fn write_section(options: &Options, whole: Duration, told: &str) -> Result<()> {
         told.replace(". ", ".\n"),
     );
     let page = fs::read_to_string(&path).unwrap_or_default();
-    fs::write(&path, with_crash_section(&page, &section))?;
+    fs::write(&path, with_section(&page, CRASH, &section))?;
     eprintln!("wrote docs/benchmarks.md");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | crash | trials | pictures | prices`.
+//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | crash | stats | trials | pictures | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -13,6 +13,7 @@ mod man;
 mod pictures;
 mod prices;
 mod repository;
+mod stats;
 mod tidy;
 mod trials;
 
@@ -43,6 +44,7 @@ usage: cargo xtask <command>
       --seed N          the same moments as another time
       --no-build        use what was built before
       --write           also write docs/benchmarks.md
+  stats [--write]   simulate comparisons whose truth is known; check what `compare` and `plan` say of them
   trials [--no-build]
                     run 100 000 cases three times each; check the figures and the memory
   pictures          draw docs/images/*.svg from what the program prints on a terminal
@@ -71,6 +73,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),
         ["pictures"] => pictures::write(),
+        ["stats", options @ ..] => stats::run(options),
         ["trials", options @ ..] => trials::run(options),
         ["prices"] => prices::write(),
         // Not in the usage: the bench's inputs, for a look at them.

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a developer's tool talks to its terminal")]
 
 use agentv_core::compare::{ComparedRun, Rules, Scored, compare};
+use agentv_core::plan::{Goal, Noise, TrialCounts, cases_needed, power as power_of_plan};
 use agentv_core::stats::{Random, Resampling};
 use agentv_wire::Outcome;
 use agentv_wire::comparison::{Comparison, ComparisonVerdict, MeanInterval};
@@ -14,8 +15,9 @@ const LEVEL: f64 = 0.05;
 const CASES: [usize; 5] = [6, 20, 60, 200, 1000];
 const TRIALS: [(usize, usize); 4] = [(1, 1), (5, 5), (1, 3), (1, 10)];
 const TARGETS: [usize; 2] = [1, 3];
-/// Random numbers are drawn as seldom as still makes sense: p-values near the level are refined anyway.
-const SPARING: Resampling = Resampling { flips: 999, draws: 999, comparisons: 0, seed: 1 };
+/// Random numbers are drawn as seldom as still makes sense. A p-value that stays close to the level is not significant.
+const SPARING: Resampling =
+    Resampling { flips: 999, most_flips: 64_000, draws: 999, comparisons: 0, seed: 1 };
 
 /// What the scores of a trial are drawn from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,11 +109,27 @@ impl Cell {
         match self.cases {
             0..=60 => 1000,
             61..=200 => 600,
-            _ => 300,
+            _ => 200,
         }
     }
 
+    /// A comparison of the mean scores alone, as of records that do not say whether they passed.
+    fn simulate_mean(self, loss: f64, random: &mut Random) -> Comparison {
+        let exact = Resampling { most_flips: 1_000_000, ..SPARING };
+        self.simulate_runs(loss, false, exact, random)
+    }
+
     fn simulate(self, loss: f64, resampling: Resampling, random: &mut Random) -> Comparison {
+        self.simulate_runs(loss, true, resampling, random)
+    }
+
+    fn simulate_runs(
+        self,
+        loss: f64,
+        has_status: bool,
+        resampling: Resampling,
+        random: &mut Random,
+    ) -> Comparison {
         let targets = ["a", "b", "c"].map(Arc::<str>::from);
         let (mut baseline, mut candidate) = (Vec::new(), Vec::new());
         for case in 0..self.cases {
@@ -120,7 +138,7 @@ impl Cell {
             let changed = random.unit();
             for target in &targets[..self.targets] {
                 let [one, other] = self.scores.draw(self.trials, loss, changed, random);
-                let record = |score| self.record(&id, target, score);
+                let record = |score| Scored { has_status, ..self.record(&id, target, score) };
                 baseline.extend(one.into_iter().map(record));
                 candidate.extend(other.into_iter().map(record));
             }
@@ -221,12 +239,12 @@ impl Row {
 
 /// The power of the test at the smallest effect that comparisons of equal runs print.
 fn power(cell: Cell, random: &mut Random) -> Option<(f64, f64)> {
-    const PRINTED: usize = 15;
-    const COMPARISONS: usize = 600;
+    const PRINTED: usize = 11;
+    const COMPARISONS: usize = 500;
     if cell.scores.own_loss() > 0.0 || cell.cases > 200 {
         return None;
     }
-    let printing = Resampling { comparisons: 300, ..SPARING };
+    let printing = Resampling { comparisons: 250, ..SPARING };
     let printed = (0..PRINTED)
         .filter_map(|_| cell.simulate(0.0, printing, random).statistics.smallest_effect);
     let mut printed: Vec<f64> = printed.collect();
@@ -271,37 +289,159 @@ fn cells() -> Vec<Cell> {
     cells
 }
 
-fn main() -> ExitCode {
-    let only = std::env::args().nth(1);
-    let cells = cells();
-    let cells: Vec<Cell> = cells
-        .into_iter()
-        .filter(|cell| only.as_ref().is_none_or(|only| format!("{cell:?}").contains(only)))
-        .collect();
+/// What `agentv plan` forecasts, beside what is simulated.
+#[derive(Debug)]
+struct PlanRow {
+    scores: Scores,
+    difference: f64,
+    trials: usize,
+    cases: usize,
+    forecast: f64,
+    simulated: f64,
+}
+
+impl PlanRow {
+    const COMPARISONS: usize = 1000;
+
+    fn of((scores, difference, trials): (Scores, f64, usize)) -> Option<Self> {
+        let noise = if let Scores::Binary(rate) = scores {
+            Noise::of_rate(rate)
+        } else {
+            // What trials show of many cases.
+            let mut random = Random::new(5);
+            let draws = (0..2000).map(|_| scores.draw((5, 1), 0.0, 1.0, &mut random));
+            Noise::of_run(&draws.map(|[trials, _]| trials).collect::<Vec<_>>())?
+        };
+        let goal = Goal { difference, power: 0.8, level: LEVEL };
+        let counts = TrialCounts { baseline: trials, candidate: trials };
+        let cases = cases_needed(&noise, &goal, counts)?;
+        let cell = Cell { scores, cases, trials: (trials, trials), targets: 1 };
+        let mut random = Random::new(99);
+        let found = (0..Self::COMPARISONS).filter(|_| {
+            let comparison = cell.simulate_mean(difference, &mut random);
+            comparison.verdict == ComparisonVerdict::Regression
+        });
+        let simulated = float(found.count()) / float(Self::COMPARISONS);
+        let forecast = power_of_plan(&noise, &goal, counts, cases);
+        Some(Self { scores, difference, trials, cases, forecast, simulated })
+    }
+
+    fn holds(&self) -> bool {
+        let error = (self.forecast * (1.0 - self.forecast) / float(Self::COMPARISONS)).sqrt();
+        (self.simulated - self.forecast).abs() <= 3.0 * error
+    }
+
+    fn markdown(&self) -> String {
+        format!(
+            "| {} | {} | {} | {} | {:.1} % | {:.1} % | {} |",
+            self.scores.name(),
+            self.difference,
+            self.trials,
+            self.cases,
+            self.forecast * 100.0,
+            self.simulated * 100.0,
+            if self.holds() { "ok" } else { "over" }
+        )
+    }
+}
+
+fn plans() -> Vec<(Scores, f64, usize)> {
+    let mut plans = Vec::new();
+    for (scores, difference) in [
+        (Scores::Binary(0.5), 0.2),
+        (Scores::Binary(0.8), 0.1),
+        (Scores::Binary(0.9), 0.1),
+        (Scores::Binary(0.98), 0.05),
+        (Scores::Uniform, 0.1),
+        (Scores::Skewed, 0.05),
+    ] {
+        plans.extend([1, 3].map(|trials| (scores, difference, trials)));
+    }
+    plans
+}
+
+/// The worst of the cells with these scores and this many cases.
+fn summary(rows: &[&Row]) -> Option<String> {
+    let Cell { scores, cases, .. } = rows.first()?.cell;
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let shown = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), percent);
+    let of = |value: fn(&Row) -> Option<f64>| rows.iter().filter_map(move |row| value(row));
+    let alarms = of(|row| row.alarms.map(|(share, _)| share)).reduce(f64::max);
+    let coverage = of(|row| row.coverage.map(|(share, _)| share)).reduce(f64::min);
+    let power = || of(|row| row.power.map(|(power, _)| power));
+    let (lowest, highest) = (power().reduce(f64::min), power().reduce(f64::max));
+    let power = match lowest.zip(highest) {
+        Some((low, high)) => format!("{} to {}", percent(low), percent(high)),
+        None => "–".to_owned(),
+    };
+    let over = rows.iter().filter(|row| !row.holds()).count();
+    let verdict = if over == 0 { "ok".to_owned() } else { format!("{over} over") };
+    Some(format!(
+        "| {} | {cases} | {} | {} | {power} | {verdict} |",
+        scores.name(),
+        shown(alarms),
+        shown(coverage)
+    ))
+}
+
+/// Works on all processors; the results are in the order of the work.
+fn in_parallel<W: Sync, R: Send>(work: &[W], one: impl Fn(&W) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
-    let rows = Mutex::new(Vec::new());
+    let results = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
             scope.spawn(|| {
-                while let Some(cell) = cells.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let row = Row::of(*cell);
-                    rows.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = work.get(at) else { break };
+                    let result = one(item);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
                 }
             });
         }
     });
-    let mut rows = rows.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let place = |row: &Row| {
-        let Cell { scores, cases, trials, targets } = row.cell;
-        (SCORES.iter().position(|known| *known == scores), cases, trials, targets)
-    };
-    rows.sort_by_key(place);
-    println!("| scores | cases | trials | targets | false alarms | coverage | power | |");
-    println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |");
-    for row in &rows {
-        println!("{}", row.markdown());
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Prints the worst of the cells of each kind; with a word, every cell whose description has it.
+fn main() -> ExitCode {
+    let only = std::env::args().nth(1);
+    let is_wanted =
+        |cell: &Cell| only.as_ref().is_none_or(|only| format!("{cell:?}").contains(only));
+    let cells: Vec<Cell> = cells().into_iter().filter(is_wanted).collect();
+    let rows = in_parallel(&cells, |cell| Row::of(*cell));
+    let over: Vec<&Row> = rows.iter().filter(|row| !row.holds()).collect();
+    if only.is_none() {
+        println!("| scores | cases | false alarms, most | coverage, least | power | |");
+        println!("| --- | ---: | ---: | ---: | ---: | --- |");
+        for (scores, cases) in SCORES.into_iter().flat_map(|one| CASES.map(|cases| (one, cases))) {
+            let same = |row: &&Row| row.cell.scores == scores && row.cell.cases == cases;
+            let rows: Vec<&Row> = rows.iter().filter(same).collect();
+            println!("{}", summary(&rows).unwrap_or_default());
+        }
     }
-    let over = rows.iter().filter(|row| !row.holds()).count();
-    println!("\n{} cells, {over} over their limits", rows.len());
+    let listed: Vec<&Row> = if only.is_some() { rows.iter().collect() } else { over.clone() };
+    if !listed.is_empty() {
+        println!("\n| scores | cases | trials | targets | false alarms | coverage | power | |");
+        println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |");
+        for row in listed {
+            println!("{}", row.markdown());
+        }
+    }
+    let is_planned = only.as_ref().is_none_or(|only| only == "plan");
+    let plans =
+        if is_planned { in_parallel(&plans(), |plan| PlanRow::of(*plan)) } else { Vec::new() };
+    let plans: Vec<PlanRow> = plans.into_iter().flatten().collect();
+    if is_planned {
+        println!("\n| scores | difference | trials | cases | forecast | simulated | |");
+        println!("| --- | ---: | ---: | ---: | ---: | ---: | --- |");
+        for plan in &plans {
+            println!("{}", plan.markdown());
+        }
+    }
+    let over = over.len() + plans.iter().filter(|plan| !plan.holds()).count();
+    println!("\n{} cells and {} plans, {over} over their limits", rows.len(), plans.len());
     if over == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -6,7 +6,8 @@
 //! n = (z₁₋α⁄₂ + z_power)² (ω² + σ²_A/k_A + σ²_B/k_B) / D²
 //! ```
 //!
-//! where σ² is the variance of the trials of a case, k their number, and ω² the variance of the true effect between cases.
+//! where σ² is the variance of the trials of a case, k their number, and ω² the variance of the true effect between cases;
+//! and about five more, since the sign-flip test knows the variance only together with the square of the difference.
 
 use crate::stats::{
     Clusters, Interval, Random, Resampling, fewest_cases, float, mcnemar_power, mean, normal_below,
@@ -130,8 +131,11 @@ pub fn power(noise: &Noise, goal: &Goal, trials: TrialCounts, cases: usize) -> f
         let lost = noise.within + share * (noise.room() - noise.within);
         return mcnemar_power(cases, lost, noise.within * (1.0 - share), goal.level);
     }
-    let error = (variance(noise, goal, trials) / float(cases)).sqrt();
-    normal_below(goal.difference / error - normal_quantile(1.0 - goal.level / 2.0))
+    let (variance, cases) = (variance(noise, goal, trials), float(cases));
+    let square = goal.difference * goal.difference;
+    // Flipped signs scatter around 0, so what the test compares with holds the square of the difference, too.
+    let threshold = normal_quantile(1.0 - goal.level / 2.0) * ((variance + square) / cases).sqrt();
+    normal_below((goal.difference - threshold) / (variance / cases).sqrt())
 }
 
 /// The fewest cases that show the difference often enough. `None` if no number does.
@@ -202,9 +206,9 @@ mod tests {
             effect: 0.01,
             is_binary: false,
         };
-        // (1.959964 + 0.841621)² · (0.01 + 0.04/2 + 0.04/4) / 0.05² = 125.6.
+        // (1.959964 + 0.841621)² · (0.01 + 0.04/2 + 0.04/4) / 0.05² = 125.6, and 1.959964 · 2.801585 = 5.5 more.
         let trials = TrialCounts { baseline: 2, candidate: 4 };
-        assert_eq!(cases_needed(&noise, &goal(0.05), trials), Some(126));
+        assert_eq!(cases_needed(&noise, &goal(0.05), trials), Some(132));
     }
 
     #[test]

@@ -130,23 +130,33 @@ which is the bench's own.
     )
 }
 
-/// What `cargo xtask crash --write` and `node tests/browser/bench.mjs --write` have added to a page, to its end.
+/// What others have added to a page, to its end: `cargo xtask crash --write`, `cargo xtask stats --write` and
+/// `node tests/browser/bench.mjs --write`.
 pub(super) fn added_sections(page: &str) -> &str {
-    let start = [CRASH, BROWSER].into_iter().filter_map(|mark| page.find(mark)).min();
+    let start = ADDED.into_iter().filter_map(|heading| page.find(heading)).min();
     start.map_or("", |at| &page[at..])
 }
 
-/// The page with another section on runs that are killed, before that of the browser.
-pub(crate) fn with_crash_section(page: &str, section: &str) -> String {
+/// The page with another section under one of the headings of [`ADDED`].
+pub(crate) fn with_section(page: &str, heading: &str, section: &str) -> String {
     let added = added_sections(page);
-    let (head, browser) =
-        (&page[..page.len() - added.len()], added.find(BROWSER).map_or("", |at| &added[at..]));
-    format!("{head}{CRASH}\n{section}{browser}")
+    let mut text = page[..page.len() - added.len()].to_owned();
+    for known in ADDED {
+        if known == heading {
+            text.extend([heading, "\n", section]);
+        } else if let Some(at) = added.find(known) {
+            let end = added[at + 1..].find("\n## ").map_or(added.len(), |end| at + 1 + end);
+            text.push_str(&added[at..end]);
+        }
+    }
+    text
 }
 
-/// Where the sections begin.
-const CRASH: &str = "\n## Runs that are killed\n";
+/// Where the sections begin, in their order.
+pub(crate) const CRASH: &str = "\n## Runs that are killed\n";
+pub(crate) const STATISTICS: &str = "\n## Statistics\n";
 const BROWSER: &str = "\n## The HTML report\n";
+const ADDED: [&str; 3] = [CRASH, STATISTICS, BROWSER];
 
 #[cfg(test)]
 mod tests {
@@ -157,9 +167,14 @@ mod tests {
         let browser = "\n## The HTML report\n\nb\n";
         assert_eq!(added_sections(&format!("a\n{browser}")), browser);
         assert_eq!(added_sections("a\n## Other\n"), "");
-        let page = with_crash_section(&format!("a\n{browser}"), "c\n");
+        let page = with_section(&format!("a\n{browser}"), CRASH, "c\n");
         assert_eq!(page, format!("a\n\n## Runs that are killed\n\nc\n{browser}"));
-        assert_eq!(with_crash_section(&page, "d\n"), page.replace("\nc\n", "\nd\n"));
+        assert_eq!(with_section(&page, CRASH, "d\n"), page.replace("\nc\n", "\nd\n"));
+        let more = with_section(&page, STATISTICS, "s\n");
+        assert_eq!(
+            more,
+            format!("a\n\n## Runs that are killed\n\nc\n\n## Statistics\n\ns\n{browser}")
+        );
         assert_eq!(added_sections(&page), &page["a\n".len()..]);
     }
 

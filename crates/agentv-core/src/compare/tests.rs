@@ -274,7 +274,8 @@ fn evaluators_and_tags_have_numbers_of_their_own() {
 }
 
 /// As few random numbers as still make sense, since many comparisons are made.
-const SPARING: Resampling = Resampling { flips: 99, draws: 1, comparisons: 0, seed: 3 };
+const SPARING: Resampling =
+    Resampling { flips: 99, most_flips: 99, draws: 1, comparisons: 0, seed: 3 };
 
 proptest! {
     #[test]

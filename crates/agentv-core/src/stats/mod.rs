@@ -66,6 +66,8 @@ pub struct Interval {
 pub struct Resampling {
     /// Random sign flips, where there are too many to try them all.
     pub flips: u32,
+    /// At most this many where the p-value is close to the level.
+    pub most_flips: u32,
     /// Random draws of cases for an interval.
     pub draws: u32,
     /// Simulated comparisons for the power of a test; with 0 there is no minimum detectable effect.
@@ -75,7 +77,7 @@ pub struct Resampling {
 
 impl Default for Resampling {
     fn default() -> Self {
-        Self { flips: 10_000, draws: 10_000, comparisons: 500, seed: 0 }
+        Self { flips: 10_000, most_flips: 1_000_000, draws: 10_000, comparisons: 500, seed: 0 }
     }
 }
 

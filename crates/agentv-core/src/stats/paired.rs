@@ -13,8 +13,6 @@ const WORK: usize = 200_000_000;
 const REFINED_WORK: usize = 400_000_000;
 /// No fewer patterns than this.
 const FEWEST_FLIPS: usize = 2000;
-/// No more than this, even if the p-value is close to the level.
-const MOST_FLIPS: usize = 1_000_000;
 /// A p-value is known up to this many standard errors: another seed would give the same verdict.
 const CERTAIN: f64 = 4.0;
 
@@ -143,11 +141,11 @@ fn random_flips(sizes: &[f64], threshold: f64, level: Level, resampling: Resampl
 pub(super) fn sampled_p_value(
     cost: usize,
     level: Option<Level>,
-    Resampling { flips, seed, .. }: Resampling,
+    Resampling { flips, most_flips, seed, .. }: Resampling,
     mut is_extreme: impl FnMut(&mut Random) -> bool,
 ) -> f64 {
-    let affordable = |work: usize| (work / cost.max(1)).clamp(FEWEST_FLIPS, MOST_FLIPS);
-    let most = affordable(REFINED_WORK);
+    let affordable = |work: usize| (work / cost.max(1)).max(FEWEST_FLIPS);
+    let most = affordable(REFINED_WORK).min(most_flips as usize);
     let mut batch = (flips as usize).min(affordable(WORK)).max(1);
     let mut random = Random::new(seed);
     let (mut extreme, mut drawn) = (1_usize, 0);

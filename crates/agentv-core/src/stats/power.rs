@@ -22,7 +22,7 @@ const STEPS: usize = 12;
 /// Up to this many differences every way to flip their signs is tried. The signs of more make a sum that is close to normal.
 const EXACT_UP_TO: usize = 14;
 /// Up to this many trials they are really permuted, this often. That is enough for levels from 0.02 on.
-const PERMUTED_UP_TO: usize = 400;
+const PERMUTED_UP_TO: usize = 200;
 const PERMUTATIONS: u32 = 99;
 const LOWEST_PERMUTED: f64 = 0.02;
 

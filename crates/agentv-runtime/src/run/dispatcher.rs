@@ -106,6 +106,8 @@ pub async fn run(run: Run) -> RunOutcome {
             .filter(|_| run.pools.len() > 1)
             .map(|workers| Arc::new(Semaphore::new(workers.get()))),
     };
+    // Before the first case starts: an interrupt that nothing listens for would end the process at once.
+    let interrupts = Interrupts::listen();
     let mut pools = JoinSet::new();
     for pool in run.pools {
         pools.spawn(pool.run(shared.clone()));
@@ -117,6 +119,7 @@ pub async fn run(run: Run) -> RunOutcome {
     let dispatcher = Dispatcher {
         queue,
         log,
+        interrupts,
         cancel,
         force: force.clone(),
         outputs: run.outputs,
@@ -189,6 +192,7 @@ async fn join(
 struct Dispatcher {
     queue: mpsc::Receiver<QueuedEvent>,
     log: mpsc::UnboundedReceiver<RunEvent>,
+    interrupts: Interrupts,
     /// Stops the run; children are ended gently.
     cancel: CancellationToken,
     /// Stops it now.
@@ -207,7 +211,6 @@ struct Dispatcher {
 impl Dispatcher {
     async fn serve(mut self) -> Self {
         let mut batch = Vec::with_capacity(QUEUED_EVENTS);
-        let mut interrupts = Interrupts::listen();
         let mut syncs = every(SYNC_EVERY);
         loop {
             tokio::select! {
@@ -217,7 +220,7 @@ impl Dispatcher {
                     let synced = self.outputs.sync_paid();
                     self.note_error(synced);
                 }
-                () = interrupts.next() => self.stop(),
+                () = self.interrupts.next() => self.stop(),
                 Some(line) = self.log.recv() => self.show_line(line, &mut batch),
                 count = self.queue.recv_many(&mut batch, QUEUED_EVENTS) => {
                     if count == 0 {
@@ -325,6 +328,7 @@ fn every(period: Duration) -> Interval {
 }
 
 /// Ctrl-C, a polite request to end, or a terminal that is gone.
+#[derive(Debug)]
 struct Interrupts([Option<tokio::signal::unix::Signal>; 3]);
 
 impl Interrupts {
