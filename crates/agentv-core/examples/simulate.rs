@@ -200,7 +200,7 @@ impl Row {
         let covered = intervals.iter().filter(|shown| shown.low <= truth && truth <= shown.high);
         let covered = covered.count();
         let comparisons = float(cell.comparisons());
-        let bound = LEVEL + 3.0 * (LEVEL * (1.0 - LEVEL) / comparisons).sqrt();
+        let bound = alarm_bound(cell.comparisons());
         Self {
             cell,
             alarms: (truth == 0.0).then_some((float(alarms) / comparisons, bound)),
@@ -259,6 +259,11 @@ fn power(cell: Cell, random: &mut Random) -> Option<(f64, f64)> {
         comparison.statistics.verdict == ComparisonVerdict::Regression
     });
     Some((float(found.count()) / float(COMPARISONS), effect))
+}
+
+/// The most false alarms that this many comparisons may have.
+fn alarm_bound(comparisons: usize) -> f64 {
+    LEVEL + 3.0 * (LEVEL * (1.0 - LEVEL) / float(comparisons)).sqrt()
 }
 
 fn is_difference(verdict: ComparisonVerdict) -> bool {
@@ -360,6 +365,30 @@ fn plans() -> Vec<(Scores, f64, usize)> {
     plans
 }
 
+/// How often one of five candidates that are all equal to the baseline is called different.
+fn five_equal_candidates() -> f64 {
+    const COMPARISONS: usize = 1000;
+    let cell = Cell { scores: Scores::Uniform, cases: 60, trials: (1, 1), targets: 1 };
+    let mut random = Random::new(17);
+    let target: Arc<str> = "a".into();
+    let mut run = || -> Vec<Scored> {
+        let records = (0..cell.cases).map(|case| {
+            let id: Arc<str> = format!("case-{case}").into();
+            cell.record(&id, &target, random.unit())
+        });
+        records.collect()
+    };
+    let alarms = (0..COMPARISONS).filter(|_| {
+        let runs: [Vec<Scored>; 6] = std::array::from_fn(|_| run());
+        let [baseline, candidates @ ..] =
+            runs.each_ref().map(|records| ComparedRun { name: "run", records });
+        let rules = Rules { level: LEVEL, resampling: SPARING, ..Rules::default() };
+        let compared = compare(baseline, &candidates, &rules);
+        compared.iter().any(|comparison| is_difference(comparison.verdict))
+    });
+    float(alarms.count()) / float(COMPARISONS)
+}
+
 /// The worst of the cells with these scores and this many cases.
 fn summary(rows: &[&Row]) -> Option<String> {
     let Cell { scores, cases, .. } = rows.first()?.cell;
@@ -441,7 +470,15 @@ fn main() -> ExitCode {
             println!("{}", plan.markdown());
         }
     }
-    let over = over.len() + plans.iter().filter(|plan| !plan.holds()).count();
+    let mut over = over.len() + plans.iter().filter(|plan| !plan.holds()).count();
+    if is_planned {
+        let (alarms, bound) = (five_equal_candidates(), alarm_bound(1000));
+        println!(
+            "\nOne of five equal candidates is called different in {:.1} % of comparisons.",
+            alarms * 100.0
+        );
+        over += usize::from(alarms > bound);
+    }
     println!("\n{} cells and {} plans, {over} over their limits", rows.len(), plans.len());
     if over == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
