@@ -27,28 +27,11 @@ def wilson_ends(rate, size, confidence):
     return max(centre - reach, 0.0), min(centre + reach, 1.0)
 
 
-def rate_ends(rate, size, confidence):
-    """Wilson's interval, or Clopper's and Pearson's for two points less where that is wider."""
-    low, high = wilson_ends(rate, size, confidence)
-    tail = (1 - confidence + 0.02) / 2
-    passed, failed = rate * size, (1 - rate) * size
-    exact_low = stats.beta.ppf(tail, passed, failed + 1) if passed > 0 else 0.0
-    exact_high = stats.beta.ppf(1 - tail, passed + 1, failed) if failed > 0 else 1.0
-    return min(low, exact_low), max(high, exact_high)
-
-
 def wilson():
     for passed, trials in [(0, 1), (1, 1), (0, 10), (8, 10), (10, 10), (5, 6), (1, 3), (49, 50), (163, 200), (7, 100000)]:
         for confidence in (0.8, 0.95, 0.99):
             low, high = proportion_confint(passed, trials, alpha=1 - confidence, method="wilson")
             yield {"passed": passed, "trials": trials, "confidence": confidence, "low": low, "high": high}
-
-
-def rate_interval():
-    sizes = [1, 2, 2.5, 6, 20, 33.3, 60, 200, 5000]
-    for rate, size in itertools.product([0.0, 0.02, 0.25, 0.5, 5 / 6, 0.98, 1.0], sizes):
-        low, high = rate_ends(rate, size, 0.95)
-        yield {"rate": rate, "size": size, "confidence": 0.95, "low": low, "high": high}
 
 
 def group_interval():
@@ -65,14 +48,13 @@ def group_interval():
     ]
     for groups in samples:
         sums, sizes = (numpy.array(column, dtype=float) for column in zip(*groups))
-        mean, typical = sums.sum() / sizes.sum(), sizes.mean()
-        # One more group of ones and one of zeros.
-        all_sums, all_sizes = numpy.append(sums, [typical, 0]), numpy.append(sizes, [typical, typical])
-        centre, count = all_sums.sum() / all_sizes.sum(), len(all_sums)
-        squares = ((all_sums - centre * all_sizes) ** 2).sum() * count / (count - 1)
-        size = centre * (1 - centre) * all_sizes.sum() ** 2 / squares * sizes.sum() / all_sizes.sum()
-        size = min(max(size, sizes.sum() ** 2 / (sizes**2).sum()), sizes.sum())
-        low, high = rate_ends(mean, size, 0.95)
+        mean, count = sums.sum() / sizes.sum(), len(groups)
+        size = fewest = sizes.sum() ** 2 / (sizes**2).sum()
+        squares = ((sums - mean * sizes) ** 2).sum()
+        if count > 1 and squares > 1e-18:
+            error = math.sqrt(squares * count / (count - 1)) / sizes.sum()
+            size = min(max(mean * (1 - mean) / error**2, fewest), sizes.sum())
+        low, high = wilson_ends(mean, size, 0.95)
         yield {"groups": groups, "confidence": 0.95, "mean": mean, "low": low, "high": high}
 
 
@@ -196,7 +178,6 @@ def kappa():
 
 FILES = {
     "wilson": ("Wilson's interval of a share", STATSMODELS, wilson),
-    "rate_interval": ("Wilson's interval, with each end moved out to the exact one where that is wider", FORMULA, rate_interval),
     "group_interval": ("the interval of the mean of values in groups", FORMULA, group_interval),
     "normal_quantile": ("quantiles of the standard normal distribution", SCIPY, normal_quantile),
     "student_quantile": ("quantiles of Student's distribution", SCIPY, student_quantile),

@@ -109,8 +109,8 @@ Lowest performing eval cases:
   2. bad: 0.000
 
 Status: 1 pass, 0 fail, 1 error
-Pass rate: 50.0 % (1.8 % to 98.2 %)
-Mean of graded cases: 1.000 (0.035 to 1.000, n=1)
+Pass rate: 50.0 % (9.5 % to 90.5 %)
+Mean of graded cases: 1.000 (0.207 to 1.000, n=1)
 
 Results written to: [DIR]/out.jsonl
 "
@@ -340,7 +340,7 @@ fn several_targets_each_answer_every_case() {
     seen.sort();
     let expected = [("one", "a"), ("one", "b"), ("two", "a"), ("two", "b")];
     assert_eq!(seen, expected.map(|(target, id)| (format!("\"{target}\""), format!("\"{id}\""))));
-    ran.stdout_has("  one  mean 1.000 (0.187–1.000)  pass 2/2 (19–100 %)  errors 0\n");
+    ran.stdout_has("  one  mean 1.000 (0.342–1.000)  pass 2/2 (34–100 %)  errors 0\n");
 }
 
 #[test]

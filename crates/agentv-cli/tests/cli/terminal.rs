@@ -192,7 +192,7 @@ fn judges_that_went_wrong_are_told_apart() {
     shown.has("  ? a  taste\n    error    ").has("✓ 0 passed  ? 2 ungraded");
     shown
         .has("-   0/0       2       3  code_judge")
-        .has("1.000 (0.187–1.000)   2/2       0       1");
+        .has("1.000 (0.342–1.000)   2/2       0       1");
     shown.has("mean score - (n=0)").has("agentv grade latest");
 }
 
@@ -204,8 +204,8 @@ fn quiet_tells_what_did_not_pass_and_where_the_results_are() {
 ✗ 0.000  bad-one  default  Does not contain \"ok\"
 ! 0.000  broken  default  broken (exit code 1)
 Status: 1 pass, 1 fail, 1 error
-Pass rate: 33.3 % (1.2 % to 88.8 %)
-Mean of graded cases: 0.500 (0.018 to 0.982, n=2)
+Pass rate: 33.3 % (6.1 % to 79.2 %)
+Mean of graded cases: 0.500 (0.095 to 0.905, n=2)
 Results written to: [DIR]/out.jsonl
 ";
     assert_eq!((cx.redact(&ran.code(3).stdout).as_str(), ran.stderr.as_str()), (expected, ""));

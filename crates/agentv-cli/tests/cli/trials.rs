@@ -153,11 +153,11 @@ fn the_figures_are_those_of_the_reference() {
     ran.success().stdout_has(
         "\nTrials of suite on default:
   4 cases, 3 times each: 5 of 12 pass
-  Mean score: 0.417 (95 % interval 0.065 to 0.852)
+  Mean score: 0.417 (95 % interval 0.133 to 0.768)
      k  pass@k  95 % interval   pass^k  95 % interval
-     1   0.417  0.065 to 0.852   0.417  0.065 to 0.852
-     2   0.583  0.120 to 0.951   0.250  0.009 to 0.781
-     3   0.750  0.219 to 0.991   0.250  0.009 to 0.781
+     1   0.417  0.133 to 0.768   0.417  0.133 to 0.768
+     2   0.583  0.195 to 0.890   0.250  0.046 to 0.699
+     3   0.750  0.301 to 0.954   0.250  0.046 to 0.699
   Flaky cases: 2
     1/3 pass  first
     1/3 pass  second
@@ -182,9 +182,9 @@ fn the_figures_are_those_of_the_reference() {
         near(&found["pass_hat_k"], all);
     }
     near(&totals["mean_score"], 5.0 / 12.0);
-    // Of 4.76 independent records: SciPy's `beta.ppf(0.035, 4.76 m, 4.76 (1 − m) + 1)` and its counterpart.
-    near(&totals["interval"]["low"], 0.065_170_353_348_382_63);
-    near(&totals["interval"]["high"], 0.852_349_424_030_513_4);
+    // Wilson's for m(1 − m) / SE² = 35/144 / (76/144 / 12) independent records.
+    near(&totals["interval"]["low"], 0.133_289_367_183_235_36);
+    near(&totals["interval"]["high"], 0.768_389_241_674_493_4);
     assert_eq!((&totals["cases"], &totals["recorded"]), (&4.into(), &12.into()));
     let shown = shown(&cx);
     assert_eq!(shown["totals"]["trials"][0], totals);
@@ -193,9 +193,27 @@ fn the_figures_are_those_of_the_reference() {
     let first = first.unwrap();
     assert_eq!((&first["trials"], &first["passed"]), (&3.into(), &1.into()));
     near(&first["mean_score"], third);
-    // 1 in 3: SciPy's `beta.ppf(0.035, 1, 3)` and `beta.ppf(0.965, 2, 2)`.
-    near(&first["pass_interval"]["low"], 0.011_805_487_766_260_671);
-    near(&first["pass_interval"]["high"], 0.887_702_297_616_049_1);
+    // Wilson's for 1 in 3.
+    near(&first["pass_interval"]["low"], 0.061_491_944_720_396_21);
+    near(&first["pass_interval"]["high"], 0.792_340_399_197_952_2);
+}
+
+#[test]
+fn the_interval_of_a_pass_rate_is_wilsons() {
+    let cx = context();
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    for (cases, passed, expected) in [
+        (10, 8, "80.0 % (49.0 % to 94.3 %)"),
+        (10, 10, "100.0 % (72.2 % to 100.0 %)"),
+        (50, 40, "80.0 % (67.0 % to 88.8 %)"),
+        (6, 5, "83.3 % (43.6 % to 97.0 %)"),
+        (1, 0, "0.0 % (0.0 % to 79.3 %)"),
+    ] {
+        let words: Vec<&str> = (0..cases).map(|at| if at < passed { "ok" } else { "no" }).collect();
+        write_dataset(&cx, cases, &words);
+        let ran = cx.agentv(["eval", "data.jsonl", "--out", "out.jsonl"]).run();
+        ran.success().stdout_has(&format!("Pass rate: {expected}\n"));
+    }
 }
 
 #[test]
@@ -208,9 +226,9 @@ fn an_interval_is_about_cases_and_not_about_trials() {
         let args = ["eval", "data.jsonl", "--trials", trials, "--out", "out.jsonl"];
         // 5 in 10, with each number of trials.
         let ran = cx.agentv(args).run();
-        ran.success().stdout_has("Mean score: 0.500 (95 % interval 0.203 to 0.797)");
-        ran.stdout_has("Mean of graded cases: 0.500 (0.203 to 0.797)\n");
-        ran.stdout_has("Pass rate: 50.0 % (20.3 % to 79.7 %)\n");
+        ran.success().stdout_has("Mean score: 0.500 (95 % interval 0.237 to 0.763)");
+        ran.stdout_has("Mean of graded cases: 0.500 (0.237 to 0.763)\n");
+        ran.stdout_has("Pass rate: 50.0 % (23.7 % to 76.3 %)\n");
     }
 }
 
@@ -268,8 +286,8 @@ fn a_killed_run_goes_on_with_the_trials_that_are_left() {
     let text = cx.agentv(["runs", "show"]).run();
     text.success().stdout_has("2 cases, 3 times at most: 4 of 4 pass");
     // Two trials are known of one case only.
-    text.stdout_has("     1   1.000  0.187 to 1.000   1.000  0.187 to 1.000\n");
-    text.stdout_has("     2   1.000  0.035 to 1.000   1.000  0.035 to 1.000  1 of 2 cases\n");
+    text.stdout_has("     1   1.000  0.342 to 1.000   1.000  0.342 to 1.000\n");
+    text.stdout_has("     2   1.000  0.207 to 1.000   1.000  0.207 to 1.000  1 of 2 cases\n");
     cx.agentv(["report", "--markdown", "-"]).run().success().stdout_has("| 1 of 2 | 2 | 1.000 (");
     cx.write("again", "");
     let ran = resume(&cx, &[]);

@@ -531,12 +531,12 @@ fn people_see_the_same_counts() {
     let args = ["eval", "suite.yaml", "--targets", "targets.yaml"];
     let shown = cx.agentv(args).on_terminal(60, 100).finish();
     shown.code(3).has("✓ 2 passed  ✗ 2 failed  ? 2 ungraded  ! 1 error  in ");
-    shown.has("0.562 (0.109–0.944, n=4)  2/7 (4–69 %)").has("of 4 graded cases");
-    shown.has("pass rate 28.6 % (4.4 % to 68.6 %), 95 % interval in brackets\n");
-    shown.has("mean score 0.562 (0.109 to 0.944, n=4)\n").has("1.000 (0.035–1.000)   1/1");
+    shown.has("0.562 (0.183–0.880, n=4)  2/7 (8–64 %)").has("of 4 graded cases");
+    shown.has("pass rate 28.6 % (8.2 % to 64.1 %), 95 % interval in brackets\n");
+    shown.has("mean score 0.562 (0.183 to 0.880, n=4)\n").has("1.000 (0.207–1.000)   1/1");
     // Where there is less room, the mean time is left out.
     let narrow = cx.agentv(args).on_terminal(60, 80).finish();
-    narrow.code(3).has("0.562 (0.109–0.944, n=4)").lacks("Mean time").has("$4.06");
+    narrow.code(3).has("0.562 (0.183–0.880, n=4)").lacks("Mean time").has("$4.06");
 }
 
 #[test]

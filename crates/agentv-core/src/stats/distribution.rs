@@ -77,7 +77,7 @@ fn student_below(value: f64, freedom: f64) -> f64 {
 }
 
 /// The regularised incomplete beta function.
-pub(super) fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
+fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;
     }

@@ -17,6 +17,8 @@
 //! ```
 
 mod clusters;
+#[cfg(test)]
+pub(crate) mod coverage;
 mod distribution;
 mod interval;
 mod level;
@@ -26,7 +28,6 @@ mod pass;
 mod permutation;
 mod power;
 mod random;
-mod rate;
 mod sample;
 mod sums;
 
@@ -38,11 +39,8 @@ pub use interval::bonett_price;
 pub use level::{Level, fewest_cases, holm};
 pub use mcnemar::mcnemar_power;
 pub use paired::{Tested, exact_mcnemar, sign_flip};
-pub use pass::{
-    all_of_k, any_of_k, wilson_interval, wilson_interval_of_mean, wilson_interval_of_sample,
-};
+pub use pass::{all_of_k, any_of_k, wilson_interval_of_sample};
 pub use random::Random;
-pub use rate::rate_interval;
 pub use sample::PairedSample;
 pub use sums::ClusterSums;
 

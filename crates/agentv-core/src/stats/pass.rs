@@ -20,21 +20,11 @@ pub fn all_of_k(trials: usize, passed: usize, k: usize) -> Option<f64> {
     Some((0..k).map(|drawn| float(passed - drawn) / float(trials - drawn)).product())
 }
 
-/// Wilson's interval for a rate. It stays in `[0, 1]` and is sensible at 0 and at 1. `None` without any trial.
-pub fn wilson_interval(passed: usize, trials: usize, confidence: f64) -> Option<Interval> {
-    if passed > trials {
-        return None;
-    }
-    wilson_interval_of_mean(float(passed) / float(trials.max(1)), trials, confidence)
-}
-
-/// The same for the mean of so many values from 0 to 1. No values of that mean scatter more than zeros and ones, so it is
-/// never too narrow.
-pub fn wilson_interval_of_mean(rate: f64, values: usize, confidence: f64) -> Option<Interval> {
-    wilson_interval_of_sample(rate, float(values), confidence)
-}
-
-/// The same for a sample whose values are not independent, by its effective size.
+/// Wilson's interval of a rate: of the share of passes, or of any mean of values from 0 to 1. `size` is the number of
+/// values, or the effective size of a sample whose values are not independent.
+///
+/// It stays in `[0, 1]` and is sensible at 0 and at 1. No values of the same mean scatter more than zeros and ones, so for
+/// other values it is wider than necessary. `None` without any value, and for what is not a rate.
 pub fn wilson_interval_of_sample(rate: f64, size: f64, confidence: f64) -> Option<Interval> {
     if size <= 0.0 || !(0.0..=1.0).contains(&rate) || !(0.0..1.0).contains(&confidence) {
         return None;
@@ -83,17 +73,19 @@ mod tests {
             assert_eq!(any_of_k(trials, passed, k), None);
             assert_eq!(all_of_k(trials, passed, k), None);
         }
-        assert_eq!(wilson_interval(0, 0, 0.95), None);
-        assert_eq!(wilson_interval(1, 3, 1.0), None);
+        for (rate, size) in [(0.5, 0.0), (-0.1, 5.0), (1.1, 5.0), (f64::NAN, 5.0)] {
+            assert_eq!(wilson_interval_of_sample(rate, size, 0.95), None);
+        }
+        assert_eq!(wilson_interval_of_sample(1.0 / 3.0, 3.0, 1.0), None);
     }
 
     #[test]
     fn wilson_gives_the_textbook_numbers() {
-        let interval = wilson_interval(8, 10, 0.95).unwrap();
+        let interval = wilson_interval_of_sample(0.8, 10.0, 0.95).unwrap();
         check(Some(interval.low), 0.490_162_471_536_642_1);
         check(Some(interval.high), 0.943_317_848_545_624_7);
         // Without any pass the lower end is 0 and the upper z² / (n + z²).
-        let interval = wilson_interval(0, 10, 0.95).unwrap();
+        let interval = wilson_interval_of_sample(0.0, 10.0, 0.95).unwrap();
         let square = 1.959_963_984_540_054_f64.powi(2);
         check(Some(interval.low), 0.0);
         check(Some(interval.high), square / (10.0 + square));
@@ -106,9 +98,14 @@ mod tests {
             let (any, all) = (any_of_k(trials, passed, k).unwrap(), all_of_k(trials, passed, k).unwrap());
             prop_assert!((0.0..=1.0).contains(&any) && (0.0..=1.0).contains(&all));
             prop_assert!(all <= any + 1e-12);
-            let interval = wilson_interval(passed, trials, 0.95).unwrap();
-            let rate = float(passed) / float(trials);
-            prop_assert!(interval.low <= rate && rate <= interval.high);
+        }
+
+        #[test]
+        fn an_interval_holds_its_rate_and_is_inside_0_and_1(
+            rate in 0.0..=1.0_f64, size in 0.5..400.0_f64,
+        ) {
+            let Interval { low, high } = wilson_interval_of_sample(rate, size, 0.95).unwrap();
+            prop_assert!(0.0 <= low && low <= rate && rate <= high && high <= 1.0);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! [`Clusters`](super::Clusters) of which only sums are kept: a million of them take no more space than two.
 
-use super::{Interval, float, rate_interval};
+use super::{Interval, SMALLEST_DIFFERENCE, float, wilson_interval_of_sample};
 
 /// Sums over groups of values. The groups are independent of each other, the values in one group need not be.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -76,8 +76,8 @@ impl ClusterSums {
         Some((self.squares_around(mean) * count / (count - 1.0)).sqrt() / self.values)
     }
 
-    /// The interval of the mean, for values from 0 to 1: [`rate_interval`] with the [effective
-    /// size](Self::effective_size), so many values of one group are not taken for many groups.
+    /// The interval of the mean, for values from 0 to 1: Wilson's with the [effective size](Self::effective_size), so many
+    /// values of one group are not taken for many groups.
     pub fn rate_interval(&self, confidence: f64) -> Option<Interval> {
         self.rate_interval_of(self.values, confidence)
     }
@@ -85,29 +85,22 @@ impl ClusterSums {
     /// The same where the values are estimates, which are together as precise as `most` independent values at best.
     pub fn rate_interval_of(&self, most: f64, confidence: f64) -> Option<Interval> {
         // What is further out is not rounding, but not a score.
-        const ROUNDING: f64 = 1e-9;
-        let mean = self.mean().filter(|mean| (-ROUNDING..=1.0 + ROUNDING).contains(mean))?;
-        rate_interval(mean.clamp(0.0, 1.0), self.effective_size(most), confidence)
+        let range = -SMALLEST_DIFFERENCE..=1.0 + SMALLEST_DIFFERENCE;
+        let mean = self.mean().filter(|mean| range.contains(mean))?.clamp(0.0, 1.0);
+        wilson_interval_of_sample(mean, self.effective_size(mean, most), confidence)
     }
 
     /// How many independent values would have a mean as precise as this one: `m(1 − m) / SE²`, where the standard error
     /// is that of groups. It is `most` at best, and at worst the number of groups, fewer where some are larger than
-    /// others.
-    ///
-    /// One more group of ones and one of zeros are counted in, of the mean size. A few groups do not tell how alike the
-    /// values of a group are, least of all where one of them carries all the scatter: without these two, sixty groups of
-    /// five with one 0 among them would pass for 300 independent values, and the interval of the mean would hold the truth
-    /// in 88 % of cases only.
-    fn effective_size(&self, most: f64) -> f64 {
-        let groups = float(self.groups);
-        let size = self.values / groups;
-        let (all_groups, all_values) = (groups + 2.0, self.values + 2.0 * size);
-        let mean = (self.sum + size) / all_values;
-        let added = size * size * (mean * mean + (1.0 - mean) * (1.0 - mean));
-        let squares = (self.squares_around(mean) + added) * all_groups / (all_groups - 1.0);
-        let independent = mean * (1.0 - mean) * all_values * all_values / squares;
+    /// others. Groups that do not scatter show nothing about that, so each counts once.
+    fn effective_size(&self, mean: f64, most: f64) -> f64 {
         let fewest = (self.values * self.values / self.size_squares).min(most);
-        (independent * self.values / all_values).clamp(fewest, most)
+        match self.standard_error() {
+            Some(error) if error > SMALLEST_DIFFERENCE => {
+                (mean * (1.0 - mean) / (error * error)).clamp(fewest, most)
+            }
+            _ => fewest,
+        }
     }
 
     /// The sum over all groups of `(sum − mean · size)²`, multiplied out. Rounding must not make it negative.
@@ -157,27 +150,31 @@ mod tests {
         assert_eq!(one_by_one, at_once);
     }
 
-    /// Groups of five ones and zeros, by how many are ones; the effective size must be in the range.
+    /// Groups by how many there are of each, their sum and their number of values.
     #[track_caller]
-    fn check_size(groups: &[(usize, u8)], range: std::ops::RangeInclusive<f64>) {
+    fn check_size(groups: &[(usize, f64, usize)], expected: f64) {
         let mut sums = ClusterSums::default();
-        for (groups, ones) in groups {
-            sums.add_equal(*groups, f64::from(*ones), 5);
+        for (groups, sum, values) in groups {
+            sums.add_equal(*groups, *sum, *values);
         }
-        let size = sums.effective_size(sums.values);
-        assert!(range.contains(&size), "{groups:?}: {size}");
+        let found = sums.effective_size(sums.mean().unwrap(), sums.values);
+        assert!((found - expected).abs() < 1e-9, "{groups:?}: {found} is not {expected}");
     }
 
     #[test]
     fn values_of_a_group_count_as_far_as_they_differ() {
         // Nothing scatters, or only from group to group: as many values as groups.
-        check_size(&[(60, 5)], 60.0..=60.0);
-        check_size(&[(30, 5), (30, 0)], 60.0..=62.0);
-        // Groups are alike, values are not: nearly all values count.
-        check_size(&[(20, 1), (20, 2), (20, 3), (20, 4)], 250.0..=400.0);
-        // One value does not tell which of the two it is.
-        check_size(&[(59, 5), (1, 4)], 60.0..=75.0);
-        check_size(&[(1, 3)], 1.0..=5.0);
+        check_size(&[(60, 5.0, 5)], 60.0);
+        check_size(&[(60, 2.0, 5)], 60.0);
+        check_size(&[(10, 0.3, 3), (10, 0.1 + 0.2, 3)], 20.0);
+        check_size(&[(30, 5.0, 5), (30, 0.0, 5)], 60.0);
+        check_size(&[(1, 3.0, 5)], 1.0);
+        // The means 0.2, 0.4, 0.6 and 0.8 of 80 groups have a variance of 0.05 · 80/79.
+        check_size(&[(20, 1.0, 5), (20, 2.0, 5), (20, 3.0, 5), (20, 4.0, 5)], 0.25 * 79.0 / 0.05);
+        // Groups are more alike than independent values would be: all values count.
+        check_size(&[(30, 2.0, 5), (30, 3.0, 5)], 300.0);
+        // The means 1, 1/3, 1/3 and 0 of four groups: 35/144 over a squared standard error of 76/144 / 12.
+        check_size(&[(1, 3.0, 3), (2, 1.0, 3), (1, 0.0, 3)], 35.0 * 12.0 / 76.0);
     }
 
     #[test]
@@ -186,13 +183,17 @@ mod tests {
         for value in [0.0, 1.0, 1.0, 0.25] {
             sums.add(value, 1);
         }
-        assert_eq!(sums.rate_interval(0.95), rate_interval(2.25 / 4.0, 4.0, 0.95));
-        // A group with most of the values makes the others count less: (5 + 1)² / (25 + 1).
-        let mut sums = ClusterSums::default();
-        sums.add(5.0, 5);
-        sums.add(0.0, 1);
-        let found = sums.effective_size(sums.values);
-        assert!((found - 36.0 / 26.0).abs() < 0.5, "{found}");
+        assert_eq!(sums.rate_interval(0.95), wilson_interval_of_sample(2.25 / 4.0, 4.0, 0.95));
+        check_size(&[(8, 1.0, 1), (2, 0.0, 1)], 10.0);
+        check_size(&[(7, 0.4, 1), (1, 0.6, 1)], 8.0);
+    }
+
+    #[test]
+    fn a_group_with_most_of_the_values_makes_the_others_count_less() {
+        // 5/36 over a squared standard error of 2 · 2 · (5/6)² / 36.
+        check_size(&[(1, 5.0, 5), (1, 0.0, 1)], 1.8);
+        // At worst (5 + 1)² / (25 + 1).
+        check_size(&[(1, 5.0, 5), (1, 1.0, 1)], 36.0 / 26.0);
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn a_mean_has_an_interval_by_cases_whatever_it_is_of() {
         }
     }
     let expected = once.wire(None).all.mean_interval.unwrap();
-    let wilson = crate::stats::rate_interval(0.5, 10.0, 0.95).unwrap();
+    let wilson = crate::stats::wilson_interval_of_sample(0.5, 10.0, 0.95).unwrap();
     assert_eq!((expected.low, expected.high), (wilson.low, wilson.high));
     for (name, totals) in [("once", &once), ("trials", &often), ("targets", &wide)] {
         let found = totals.wire(None);
@@ -156,7 +156,9 @@ fn an_interval_of_a_mean_is_over_graded_records() {
         json!({ "score": 0, "status": "fail", "error": "timeout" }),
     ]);
     let all = found.wire(None).all;
-    let of = |rate, size| crate::stats::rate_interval(rate, size, 0.95).map(crate::trials::wire);
+    let of = |rate, size| {
+        crate::stats::wilson_interval_of_sample(rate, size, 0.95).map(crate::trials::wire)
+    };
     assert_eq!((all.mean_interval, all.pass_interval), (of(1.0, 1.0), of(0.5, 2.0)));
     let none = totals(&[json!({ "score": 0, "status": "fail", "error": "timeout" })]).wire(None);
     assert_eq!((none.all.mean_score, none.all.mean_interval), (None, None));

@@ -1,6 +1,8 @@
 //! Records of trials → how good a case is on average, how sure that is, and how often it passes.
 
-use crate::stats::{CONFIDENCE, ClusterSums, Interval, all_of_k, any_of_k, float, rate_interval};
+use crate::stats::{
+    CONFIDENCE, ClusterSums, Interval, all_of_k, any_of_k, float, wilson_interval_of_sample,
+};
 use agentv_wire::comparison::MeanInterval;
 use agentv_wire::{FlakyCase, Outcome, PassOfK, TrialTotals};
 use std::collections::BTreeMap;
@@ -63,7 +65,7 @@ impl CaseTrials {
     /// Where the share of passing trials would lie.
     pub fn pass_interval(&self) -> Option<Interval> {
         let trials = f64::from(self.trials);
-        rate_interval(f64::from(self.passed) / trials, trials, CONFIDENCE)
+        wilson_interval_of_sample(f64::from(self.passed) / trials, trials, CONFIDENCE)
     }
 }
 
@@ -189,6 +191,7 @@ pub(crate) fn wire(Interval { low, high }: Interval) -> MeanInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stats::coverage::Floor;
     use crate::stats::{Clusters, Random};
     use proptest::prelude::*;
 
@@ -237,10 +240,9 @@ mod tests {
             near(pass.pass_hat_k, all);
         }
         near(found.mean_score.unwrap(), 0.5);
-        // With a case of ones and one of zeros, each group's distance from the mean is 3/2, 1/2, 1/2, 3/2, 3/2, 3/2. So
-        // 18 values have a standard error of √(9.5 · 6/5) / 18, and 12 of them count as 12/18 · 0.25 · 18² / 11.4.
-        let size = 12.0 / 18.0 * 0.25 * 18.0 * 18.0 / 11.4;
-        assert_eq!(found.interval, rate_interval(0.5, size, CONFIDENCE).map(wire));
+        // The means 1, 2/3, 1/3 and 0 have a variance of 5/27, and their mean a quarter of that.
+        let size = 0.25 * 4.0 * 27.0 / 5.0;
+        assert_eq!(found.interval, wilson_interval_of_sample(0.5, size, CONFIDENCE).map(wire));
         let flaky: Vec<&str> = found.flaky_cases.iter().map(|case| &*case.eval_id).collect();
         assert_eq!((found.flaky, flaky), (2, vec!["seldom", "mostly"]));
     }
@@ -254,11 +256,11 @@ mod tests {
             (&[0.0, 1.0, 0.0, 0.0], 0.25),
             (&[1.0], 1.0),
         ] {
-            let expected = rate_interval(mean, float(scores.len()), CONFIDENCE);
+            let expected = wilson_interval_of_sample(mean, float(scores.len()), CONFIDENCE);
             assert_eq!(case(scores).interval(), expected, "{scores:?}");
         }
         let found = case(&[0.0, 1.0, 0.5, 0.0]);
-        assert_eq!(found.pass_interval(), rate_interval(0.25, 4.0, CONFIDENCE));
+        assert_eq!(found.pass_interval(), wilson_interval_of_sample(0.25, 4.0, CONFIDENCE));
         assert_eq!((case(&[]).interval(), case(&[]).pass_interval()), (None, None));
     }
 
@@ -287,8 +289,8 @@ mod tests {
             (found.pass_at_k, found.pass_at_k_interval.unwrap()),
             (found.pass_hat_k, found.pass_hat_k_interval.unwrap()),
         ] {
-            let wide = rate_interval(estimate, *size.start(), CONFIDENCE).unwrap();
-            let narrow = rate_interval(estimate, *size.end(), CONFIDENCE).unwrap();
+            let wide = wilson_interval_of_sample(estimate, *size.start(), CONFIDENCE).unwrap();
+            let narrow = wilson_interval_of_sample(estimate, *size.end(), CONFIDENCE).unwrap();
             let is_in = |inner: f64, outer: f64, value: f64| {
                 (inner.min(outer) - 1e-9..=inner.max(outer) + 1e-9).contains(&value)
             };
@@ -309,10 +311,10 @@ mod tests {
         check_interval(&[8; 6], 2, 6.0..=6.0);
     }
 
-    /// How often the intervals of pass@k and pass^k hold the truth, for cases of five trials. A share of the cases always
-    /// or never passes; the trials of the others pass with the same chance.
-    fn coverage(chance: f64, settled: f64, cases: usize, k: u32) -> [f64; 2] {
-        const DRAWS: usize = 1000;
+    /// The true pass@k and pass^k, and how often their intervals hold them, for cases of five trials. A share of the cases
+    /// always or never passes; the trials of the others pass with the same chance.
+    fn coverage(chance: f64, settled: f64, cases: usize, k: u32) -> [(f64, f64); 2] {
+        const DRAWS: usize = 2000;
         let of_k = |chance: f64| chance.powi(i32::try_from(k).unwrap());
         let all = settled * chance + (1.0 - settled) * of_k(chance);
         let any = settled * chance + (1.0 - settled) * (1.0 - of_k(1.0 - chance));
@@ -338,16 +340,19 @@ mod tests {
             });
             covered.iter_mut().zip(holds).for_each(|(count, holds)| *count += usize::from(holds));
         }
-        covered.map(|count| float(count) / float(DRAWS))
+        let shares = covered.map(|count| float(count) / float(DRAWS));
+        [(any, shares[0]), (all, shares[1])]
     }
 
     #[test]
-    fn intervals_of_pass_of_k_hold_the_truth_as_often_as_they_say() {
+    fn intervals_of_pass_of_k_cover_what_wilsons_does() {
         for (chance, settled) in [(0.5, 0.2), (0.5, 0.8), (0.9, 0.0), (0.9, 0.8), (0.98, 0.2)] {
             for (cases, k) in [6, 20, 60].into_iter().flat_map(|cases| [(cases, 2), (cases, 5)]) {
                 let found = coverage(chance, settled, cases, k);
                 let cell = format!("{chance}, {settled}, {cases} cases, k = {k}: {found:?}");
-                assert!(found.iter().all(|found| *found >= 0.93), "{cell}");
+                let is_enough =
+                    found.iter().all(|(truth, found)| *found >= Floor::WILSON.of(*truth, cases));
+                assert!(is_enough, "{cell}");
             }
         }
     }
@@ -410,8 +415,8 @@ mod tests {
             let sizes = || cases.iter().map(|scores| float(scores.len()));
             let fewest = sizes().sum::<f64>().powi(2) / sizes().map(|size| size * size).sum::<f64>();
             let interval = found.interval.unwrap();
-            let narrow = rate_interval(mean, sizes().sum(), CONFIDENCE).unwrap();
-            let wide = rate_interval(mean, fewest, CONFIDENCE).unwrap();
+            let narrow = wilson_interval_of_sample(mean, sizes().sum(), CONFIDENCE).unwrap();
+            let wide = wilson_interval_of_sample(mean, fewest, CONFIDENCE).unwrap();
             prop_assert!(wide.low - 1e-9 <= interval.low && interval.low <= narrow.low + 1e-9);
             prop_assert!(narrow.high - 1e-9 <= interval.high && interval.high <= wide.high + 1e-9);
         }

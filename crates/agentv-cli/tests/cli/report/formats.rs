@@ -11,7 +11,7 @@ fn markdown_says_what_a_reviewer_wants_to_know() {
 
     | Pass rate | Mean score | Passed | Failed | Ungraded | Errors | Grading errors | Cost | Tokens | Time |
     | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | 60.0 % (7.4 % to 98.6 %) | 0.875 (0.132 to 1.000, n=4) | 3 | 1 | 0 | 1 | 1 | $0.0125 | 1.2k in, 340 out | 1.2 s |
+    | 60.0 % (16.2 % to 92.5 %) | 0.875 (0.270 to 0.987, n=4) | 3 | 1 | 0 | 1 | 1 | $0.0125 | 1.2k in, 340 out | 1.2 s |
 
     ### Did not pass
 
@@ -24,21 +24,21 @@ fn markdown_says_what_a_reviewer_wants_to_know() {
 
     | Target | Cases | Pass rate | Mean | Failed | Ungraded | Errors | Cost |
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | `claude` | 3 | 66.7 % (11.2 % to 98.8 %) | 1.000 (0.187 to 1.000, n=2) | 0 | 0 | 1 |  |
-    | `gpt` | 2 | 50.0 % (1.8 % to 98.2 %) | 0.750 (0.076 to 1.000) | 1 | 0 | 0 | $0.0125 |
+    | `claude` | 3 | 66.7 % (20.8 % to 93.9 %) | 1.000 (0.342 to 1.000, n=2) | 0 | 0 | 1 |  |
+    | `gpt` | 2 | 50.0 % (9.5 % to 90.5 %) | 0.750 (0.198 to 0.973) | 1 | 0 | 0 | $0.0125 |
 
     ### Evaluators
 
     | Evaluator | Type | Graded | Mean | Full score | Errors |
     | --- | --- | ---: | ---: | ---: | ---: |
-    | `correct` | contains | 3 | 1.000 (0.136 to 1.000) | 3 | 0 |
-    | `polite` | contains | 2 | 0.500 (0.018 to 0.982) | 1 | 1 |
+    | `correct` | contains | 3 | 1.000 (0.297 to 1.000) | 3 | 0 |
+    | `polite` | contains | 2 | 0.500 (0.095 to 0.905) | 1 | 1 |
 
     ### Trials
 
     | Suite | Target | Cases | k | pass@k | pass^k |
     | --- | --- | ---: | ---: | ---: | ---: |
-    | `support` | `claude` | 3 | 1 | 0.667 (0.112 to 0.988) | 0.667 (0.112 to 0.988) |
+    | `support` | `claude` | 3 | 1 | 0.667 (0.208 to 0.939) | 0.667 (0.208 to 0.939) |
 
     95 % intervals are in brackets.
 
@@ -81,7 +81,7 @@ fn json_has_the_numbers_and_each_case_in_short() {
     {"eval_id":"slow","dataset":"support","target":"claude","outcome":"error","score":0,"why":"timed out after 2s","error":"timed out after 2s"},
     {"eval_id":"judged","dataset":"support","target":"claude","outcome":"pass","score":1,"evaluators":[{"name":"correct","type":"contains","score":1},{"name":"polite","type":"llm_judge","score":0,"error":"parse"}]},
     {"eval_id":"again","dataset":"support","target":"claude","trial":1,"outcome":"pass","score":1}],
-    "summary":{"recorded":5,"passed":3,"failed":1,"ungraded":0,"errors":1,"graded":4,"mean_score":0.875,"mean_interval":{"low":0.13172906035797494,"high":0.9997873854094137},"pass_rate":0.6,"pass_interval":{"low":0.07444096734208605,"high":0.9858543614287651},"duration_ms":1234.5,"timed":1,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"grading_errors":1,"histogram":[0,0,0,0,0,1,0,0,0,3],"targets":{"claude":{"recorded":3,"passed":2,"failed":0,"ungraded":0,"errors":1,"graded":2,"mean_score":1,"mean_interval":{"low":0.18708286933854246,"high":1},"pass_rate":0.6666666666666666,"pass_interval":{"low":0.11229770238353587,"high":0.9881945122345495},"timed":0},"gpt":{"recorded":2,"passed":1,"failed":1,"ungraded":0,"errors":0,"graded":2,"mean_score":0.75,"mean_interval":{"low":0.07637525137740742,"high":0.9995747708188274},"pass_rate":0.5,"pass_interval":{"low":0.017655864779911323,"high":0.9823441352200887},"duration_ms":1234.5,"timed":1,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340}}},"evaluators":{"correct":{"type":"contains","graded":3,"passed":3,"full":3,"errors":0,"mean_score":1,"mean_interval":{"low":0.13638857955888337,"high":1},"weights":[1,1]},"polite":{"type":"contains","graded":2,"passed":2,"full":1,"errors":1,"mean_score":0.5,"mean_interval":{"low":0.017655864779911323,"high":0.9823441352200887},"weights":[0,1]}},"trials":[{"dataset":"support","target":"claude","cases":3,"trials":1,"recorded":3,"passed":2,"ungraded":0,"errors":1,"mean_score":1,"interval":{"low":0.18708286933854246,"high":1},"pass":[{"k":1,"cases":3,"pass_at_k":0.6666666666666666,"pass_at_k_interval":{"low":0.11229770238353587,"high":0.9881945122345495},"pass_hat_k":0.6666666666666666,"pass_hat_k_interval":{"low":0.11229770238353587,"high":0.9881945122345495}}],"flaky":0,"flaky_cases":[]}]}}
+    "summary":{"recorded":5,"passed":3,"failed":1,"ungraded":0,"errors":1,"graded":4,"mean_score":0.875,"mean_interval":{"low":0.27012384163448205,"high":0.9866613289955077},"pass_rate":0.6,"pass_interval":{"low":0.1624082427749209,"high":0.92529235087407},"duration_ms":1234.5,"timed":1,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340},"grading_errors":1,"histogram":[0,0,0,0,0,1,0,0,0,3],"targets":{"claude":{"recorded":3,"passed":2,"failed":0,"ungraded":0,"errors":1,"graded":2,"mean_score":1,"mean_interval":{"low":0.34238022750665303,"high":1},"pass_rate":0.6666666666666666,"pass_interval":{"low":0.2076596008020477,"high":0.9385080552796037},"timed":0},"gpt":{"recorded":2,"passed":1,"failed":1,"ungraded":0,"errors":0,"graded":2,"mean_score":0.75,"mean_interval":{"low":0.19786745576231107,"high":0.9733226579910155},"pass_rate":0.5,"pass_interval":{"low":0.09453120573423074,"high":0.9054687942657693},"duration_ms":1234.5,"timed":1,"cost_usd":0.0125,"token_usage":{"input":1200,"output":340}}},"evaluators":{"correct":{"type":"contains","graded":3,"passed":3,"full":3,"errors":0,"mean_score":1,"mean_interval":{"low":0.2971032564635145,"high":1},"weights":[1,1]},"polite":{"type":"contains","graded":2,"passed":2,"full":1,"errors":1,"mean_score":0.5,"mean_interval":{"low":0.09453120573423074,"high":0.9054687942657693},"weights":[0,1]}},"trials":[{"dataset":"support","target":"claude","cases":3,"trials":1,"recorded":3,"passed":2,"ungraded":0,"errors":1,"mean_score":1,"interval":{"low":0.34238022750665303,"high":1},"pass":[{"k":1,"cases":3,"pass_at_k":0.6666666666666666,"pass_at_k_interval":{"low":0.2076596008020477,"high":0.9385080552796037},"pass_hat_k":0.6666666666666666,"pass_hat_k_interval":{"low":0.2076596008020477,"high":0.9385080552796037}}],"flaky":0,"flaky_cases":[]}]}}
     "#);
 }
 

@@ -99,7 +99,7 @@ fn without_a_format_the_page_is_written_beside_the_results() {
     let ran = cx.agentv(["report", "results.jsonl"]).run();
     ran.success()
         .stdout_has("Report written to: results.html (html)")
-        .stdout_has("✗ 3 of 5 cases passed, mean score 0.875 (0.132 to 1.000, n=4)");
+        .stdout_has("✗ 3 of 5 cases passed, mean score 0.875 (0.270 to 0.987, n=4)");
     assert!(cx.read("results.html").starts_with("<!DOCTYPE html>"));
 }
 
