@@ -10,7 +10,6 @@ import scipy
 import statsmodels
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
-from statsmodels.stats.inter_rater import cohens_kappa
 from statsmodels.stats.proportion import proportion_confint
 
 PLACE = Path(__file__).parents[2] / "crates" / "agentv-core" / "tests" / "reference"
@@ -74,18 +73,12 @@ def student_interval():
     samples = [[1, 2, 3, 4, 5], [0.1, -0.2], [0.5, 0.5, 0.75, -1, 0, 0, 0.25], [1e-3, 2e-3, 4e-3]]
     for values in samples:
         for confidence in (0.8, 0.95):
-            mean, error = numpy.mean(values), stats.sem(values)
-            low, high = stats.t.interval(confidence, len(values) - 1, loc=mean, scale=error)
-            yield {"values": values, "confidence": confidence, "mean": mean, "low": low, "high": high}
+            low, high = student_ends(values, confidence)
+            yield {"values": values, "confidence": confidence, "mean": numpy.mean(values), "low": low, "high": high}
 
 
-def binomial():
-    for trials, chance in [(1, 0.5), (6, 0.98), (20, 0.1), (60, 0.5), (200, 0.98), (1000, 0.3)]:
-        for successes in sorted({0, trials // 4, trials // 2, trials - 1, trials}):
-            spread = stats.binom(trials, chance)
-            at_most, at_least = spread.cdf(successes), spread.sf(successes - 1)
-            case = {"trials": trials, "chance": chance, "successes": successes}
-            yield {**case, "at_most": at_most, "at_least": at_least}
+def student_ends(values, confidence):
+    return stats.t.interval(confidence, len(values) - 1, loc=numpy.mean(values), scale=stats.sem(values))
 
 
 def exact_mcnemar(losses, wins):
@@ -98,30 +91,26 @@ def mcnemar_tests():
 
 
 def mcnemar_power():
-    """The chance that the exact test rejects: in either direction, and with more wins than losses."""
-    samples = [(6, 0.0, 1.0), (10, 0.1, 0.4), (20, 0.05, 0.3), (20, 0.2, 0.2), (40, 0.02, 0.15), (60, 0.1, 0.25)]
-    for cases, p_loss, p_win in samples:
+    """The chance that the exact test rejects and that there are more losses than wins."""
+    samples = [(6, 1.0, 0.0), (10, 0.4, 0.1), (20, 0.3, 0.05), (20, 0.2, 0.2), (40, 0.15, 0.02), (60, 0.25, 0.1)]
+    for cases, lost, won in [*samples, (60, 0.1, 0.25)]:
         for level in (0.05, 0.01):
-            power = power_for_wins = 0.0
-            spread = stats.multinomial(cases, [p_loss, p_win, 1 - p_loss - p_win])
-            for losses in range(cases + 1):
-                for wins in range(cases + 1 - losses):
-                    if exact_mcnemar(losses, wins) <= level:
-                        chance = spread.pmf([losses, wins, cases - losses - wins])
-                        power += chance
-                        power_for_wins += chance if wins > losses else 0.0
-            case = {"cases": cases, "p_loss": p_loss, "p_win": p_win, "level": level}
-            yield {**case, "power": power, "power_for_wins": power_for_wins}
+            spread = stats.multinomial(cases, [lost, won, 1 - lost - won])
+            power = 0.0
+            for losses, wins in itertools.product(range(cases + 1), repeat=2):
+                if wins < losses <= cases - wins and exact_mcnemar(losses, wins) <= level:
+                    power += spread.pmf([losses, wins, cases - losses - wins])
+            yield {"cases": cases, "lost": lost, "won": won, "level": level, "power": power}
 
 
 def bonett_price():
-    """With a = (w + 1) / (n + 2) and b = (l + 1) / (n + 2): a - b ± z √((a + b - (a - b)²) / (n + 2)), not cut at ±1."""
-    for cases, losses, wins in [(3, 0, 0), (6, 0, 6), (10, 1, 4), (20, 0, 0), (20, 3, 9), (60, 20, 5), (200, 12, 31)]:
+    """With a = (w + 1) / (n + 2) and b = (l + 1) / (n + 2): a - b ± z √((a + b - (a - b)²) / (n + 2)), cut at ±1."""
+    for cases, losses, wins in [(3, 0, 0), (6, 0, 6), (6, 6, 0), (10, 1, 4), (20, 3, 9), (60, 20, 5), (200, 12, 31)]:
         for confidence in (0.9, 0.95):
             a, b = (wins + 1) / (cases + 2), (losses + 1) / (cases + 2)
             reach = stats.norm.ppf((1 + confidence) / 2) * math.sqrt((a + b - (a - b) ** 2) / (cases + 2))
             case = {"cases": cases, "losses": losses, "wins": wins, "confidence": confidence}
-            yield {**case, "difference": a - b, "low": a - b - reach, "high": a - b + reach}
+            yield {**case, "low": max(a - b - reach, -1.0), "high": min(a - b + reach, 1.0)}
 
 
 def sign_flip():
@@ -136,31 +125,45 @@ def sign_flip():
         [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48],
     ]
     for differences in samples:
-        found = stats.permutation_test(
-            (differences,), numpy.sum, permutation_type="samples", n_resamples=numpy.inf, vectorized=True
-        )
-        yield {"differences": differences, "p_value": found.pvalue}
+        yield {"differences": differences, "p_value": flipped(differences)}
+
+
+def flipped(differences):
+    """The p-value of the exact sign-flip test."""
+    found = stats.permutation_test(
+        (differences,), numpy.sum, permutation_type="samples", n_resamples=numpy.inf, vectorized=True
+    )
+    return found.pvalue
 
 
 def strata():
     """
-    The statistic is the sum over cases of mean(b) - mean(a). Under the null hypothesis, each way to hand out the trials of
-    a case to a and b is equally likely; the p-value is the share of all ways with a statistic at least as far from 0.
+    Cases with more trials in one run than in the other. The statistic is the sum over cases of mean(b) - mean(a).
+    `permuted` is the share of all ways to hand out the trials of each case to a and b that have a statistic at least as
+    far from 0, `flipped` the same for all signs of the cases' differences. The larger one is the p-value.
     """
     samples = [
-        [([0], [1, 1])],
-        [([0, 0], [1, 1]), ([0, 1], [1, 1]), ([0, 0], [0, 1])],
+        [([0, 0], [1, 1, 1]), ([0, 1], [1, 1]), ([0, 0], [0, 1])],
         [([0.2, 0.4, 0.6], [0.9]), ([0.5], [0.7, 0.8]), ([0.1, 0.3], [0.2, 0.35])],
         [([1, 1, 1], [0, 0]), ([1, 0, 1], [0, 1]), ([1, 1, 0], [0, 0]), ([1], [1, 0, 0, 0])],
-        [([0, 1], [1, 0]), ([0.5, 0.5], [0.5])],
+        [([0.9, 0.8], [0.1]), ([0.7], [0.2, 0.3]), ([0.6, 0.9], [0.4]), ([0.8], [0.1, 0.5]), ([1.0, 0.7], [0.3])],
+        [([0, 1], [1, 0]), ([0.5, 0.5], [0.5]), ([0.25], [1, 0.5])],
+        # All cases differ in one direction, by less than their trials do.
+        [([0.4 + step / 100], [0.9, 0.2]) for step in range(7)],
     ]
     for sample in samples:
-        observed = sum(numpy.mean(b) - numpy.mean(a) for a, b in sample)
-        ways = [list(differences_of(a, b)) for a, b in sample]
-        totals = [sum(way) for way in itertools.product(*ways)]
-        extreme = sum(abs(total) >= abs(observed) - 1e-9 for total in totals)
-        cases = [{"a": a, "b": b} for a, b in sample]
-        yield {"strata": cases, "statistic": observed, "p_value": extreme / len(totals)}
+        differences = [numpy.mean(b) - numpy.mean(a) for a, b in sample]
+        p_values = {"permuted": permuted(sample), "flipped": flipped(differences)}
+        low, high = student_ends(differences, 0.95)
+        case = {"strata": [{"a": a, "b": b} for a, b in sample], **p_values, "p_value": max(p_values.values())}
+        yield {**case, "mean": numpy.mean(differences), "low": low, "high": high}
+
+
+def permuted(sample):
+    """The p-value of the exact permutation of trials within cases."""
+    seen = sum(numpy.mean(b) - numpy.mean(a) for a, b in sample)
+    totals = [sum(way) for way in itertools.product(*(list(differences_of(a, b)) for a, b in sample))]
+    return sum(abs(total) >= abs(seen) - 1e-9 for total in totals) / len(totals)
 
 
 def differences_of(a, b):
@@ -171,24 +174,17 @@ def differences_of(a, b):
         yield of_b / len(b) - (sum(pool) - of_b) / len(a)
 
 
-def kappa():
-    for table in ([[20, 5], [10, 15]], [[45, 15], [25, 15]], [[25, 35], [5, 35]], [[9, 1, 0], [2, 7, 3], [0, 1, 12]]):
-        yield {"table": table, "kappa": cohens_kappa(numpy.array(table)).kappa}
-
-
 FILES = {
     "wilson": ("Wilson's interval of a share", STATSMODELS, wilson),
     "group_interval": ("the interval of the mean of values in groups", FORMULA, group_interval),
     "normal_quantile": ("quantiles of the standard normal distribution", SCIPY, normal_quantile),
     "student_quantile": ("quantiles of Student's distribution", SCIPY, student_quantile),
     "student_interval": ("Student's interval of a mean", SCIPY, student_interval),
-    "binomial": ("the chance of at most and of at least this many successes", SCIPY, binomial),
     "mcnemar": ("McNemar's exact test, two-sided", STATSMODELS, mcnemar_tests),
-    "mcnemar_power": ("the power of McNemar's exact test", f"{ENUMERATION}, tests of {STATSMODELS}", mcnemar_power),
+    "mcnemar_power": ("the power of McNemar's exact test to find losses", f"{ENUMERATION}, {STATSMODELS}", mcnemar_power),
     "bonett_price": ("the interval of a difference of paired shares by Bonett and Price", FORMULA, bonett_price),
     "sign_flip": ("the sign-flip permutation test, exact and two-sided", SCIPY, sign_flip),
-    "strata": ("the permutation test of trials within cases, exact and two-sided", ENUMERATION, strata),
-    "kappa": ("Cohen's kappa", STATSMODELS, kappa),
+    "strata": ("trials permuted within cases, and sign flips, two-sided", f"{ENUMERATION}, {SCIPY}", strata),
 }
 
 

@@ -2,9 +2,11 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
 use agentv_core::stats::{
-    ClusterSums, Clusters, Interval, Level, Resampling, exact_mcnemar, normal_quantile, sign_flip,
-    student_quantile, wilson_interval_of_sample,
+    CONFIDENCE, ClusterSums, Clusters, Interval, Level, PairedSample, Resampling, bonett_price,
+    exact_mcnemar, mcnemar_power, normal_quantile, sign_flip, student_quantile,
+    wilson_interval_of_sample,
 };
+use agentv_wire::comparison::PairedTest;
 use serde_json::Value;
 
 /// The cases of a file.
@@ -98,5 +100,41 @@ fn the_sign_flip_test_is_that_of_scipy() {
     for case in cases(include_str!("reference/sign_flip.json")) {
         let differences = numbers(&case, "differences");
         check(&case, "p_value", sign_flip(&differences, Level::alone(0.05), Resampling::default()));
+    }
+}
+
+#[test]
+fn trials_within_cases_are_tested_as_by_enumeration() {
+    for case in cases(include_str!("reference/strata.json")) {
+        let mut sample = PairedSample::default();
+        for (cluster, stratum) in case["strata"].as_array().unwrap().iter().enumerate() {
+            sample.add(&numbers(stratum, "a"), &numbers(stratum, "b"), cluster);
+        }
+        let found = sample.test(Level::alone(0.05), Resampling::default());
+        assert_eq!(found.test, PairedTest::TrialPermutation);
+        check(&case, "p_value", found.p_value);
+        let differences = sample.differences();
+        let flipped = sign_flip(&differences.sums(), Level::alone(0.05), Resampling::default());
+        check(&case, "flipped", flipped);
+        check(&case, "mean", differences.mean().unwrap());
+        check_interval(&case, differences.student_interval(CONFIDENCE));
+    }
+}
+
+#[test]
+fn the_power_of_mcnemars_test_is_that_of_enumeration() {
+    for case in cases(include_str!("reference/mcnemar_power.json")) {
+        let (lost, won) = (number(&case, "lost"), number(&case, "won"));
+        let power = mcnemar_power(count(&case, "cases"), lost, won, number(&case, "level"));
+        check(&case, "power", power);
+    }
+}
+
+#[test]
+fn the_interval_of_bonett_and_price_is_that_of_its_formula() {
+    for case in cases(include_str!("reference/bonett_price.json")) {
+        let (wins, losses) = (count(&case, "wins"), count(&case, "losses"));
+        let confidence = number(&case, "confidence");
+        check_interval(&case, bonett_price(wins, losses, count(&case, "cases"), confidence));
     }
 }
