@@ -47,7 +47,7 @@ usage: cargo xtask <command>
   stats [--write]   simulate comparisons whose truth is known; check what `compare` and `plan` say of them
   trials [--no-build]
                     run 100 000 cases three times each; check the figures and the memory
-  pictures          draw docs/images/*.svg from what the program prints on a terminal
+  pictures          draw docs/images/*.svg: what the program prints on a terminal, and charts of statistics
   prices            write the table of what models cost, from the newest litellm on PyPI";
 
 fn main() -> ExitCode {

@@ -1,5 +1,9 @@
-//! `pictures`: what people see at a terminal, drawn from what the program really prints.
+//! `pictures`: what people see at a terminal, drawn from what the program really prints, and charts of what the statistics
+//! mean, computed by the program's own functions.
 
+mod chart;
+mod differences;
+mod repeated_runs;
 mod svg;
 mod watch;
 
@@ -10,8 +14,18 @@ use std::fs;
 use std::path::Path;
 use watch::{Size, Watched, watch};
 
-/// Runs the program on a pseudo-terminal and writes `docs/images/`.
+/// Gives the text of an SVG file.
+type Draw = fn() -> String;
+
+/// The charts, by their file names.
+const CHARTS: [(&str, Draw); 2] =
+    [("differences.svg", differences::draw), ("repeated-runs.svg", repeated_runs::draw)];
+
+/// Draws the charts, then runs the program on a pseudo-terminal; writes `docs/images/`.
 pub(crate) fn write() -> Result<()> {
+    for (name, draw) in CHARTS {
+        save(name, &draw())?;
+    }
     build()?;
     let binary = metadata()?.target_directory.join("debug/agentv");
     let dir = tempfile::tempdir()?;
@@ -20,10 +34,13 @@ pub(crate) fn write() -> Result<()> {
 }
 
 fn picture(name: &str, title: &str, watched: &Watched) -> Result<()> {
+    save(name, &svg::draw(watched.screen(), title))
+}
+
+fn save(name: &str, svg: &str) -> Result<()> {
     let path = root().join("docs/images").join(name);
     fs::create_dir_all(root().join("docs/images"))?;
-    fs::write(&path, svg::draw(watched.screen(), title))
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    fs::write(&path, svg).with_context(|| format!("cannot write {}", path.display()))?;
     println!("wrote docs/images/{name}");
     Ok(())
 }
@@ -76,3 +93,26 @@ targets:
         cost_usd: 0.0021
         token_usage: { input: 900, output: 120 }
 ";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charts_are_what_the_statistics_give() {
+        for (name, draw) in CHARTS {
+            let kept = fs::read_to_string(root().join("docs/images").join(name)).unwrap();
+            assert!(kept == draw(), "docs/images/{name} is stale; run `cargo xtask pictures`");
+        }
+    }
+
+    #[test]
+    fn charts_show_what_their_pages_say() {
+        let differences = differences::draw();
+        for verdict in ["no evidence", "improvement", "regression"] {
+            assert_eq!(differences.matches(verdict).count(), 1, "{verdict}");
+        }
+        // One of twenty misses: its dot, its line and its rate, beside the dot and the line of the legend.
+        assert_eq!(repeated_runs::draw().matches(chart::RED).count(), 5);
+    }
+}
