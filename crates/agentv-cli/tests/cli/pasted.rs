@@ -50,8 +50,17 @@ fn is_update() -> bool {
 fn pages() -> Vec<PathBuf> {
     let root = repository();
     let mut pages = vec![root.join("README.md")];
-    let guides =
-        ["budgets", "datasets", "getting-started", "grade", "moving-from-2.x", "reports", "trials"];
+    let guides = [
+        "budgets",
+        "compare",
+        "datasets",
+        "getting-started",
+        "grade",
+        "moving-from-2.x",
+        "plan",
+        "reports",
+        "trials",
+    ];
     pages.extend(guides.map(|guide| root.join(format!("docs/guide/{guide}.md"))));
     let entries =
         |folder: &str| fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path());
