@@ -122,7 +122,7 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
     /// Exit by the rule of 2.x: 1 if a mean is lower to three decimals, where records with an error count as 0
-    #[arg(long, value_name = "VERSION", value_enum)]
+    #[arg(long, value_name = "VERSION", value_enum, conflicts_with_all = ["strict", "margin"])]
     pub compat: Option<Compat>,
     /// With --compat 2x: leave records with an error out. Without it, they always are.
     #[arg(long, hide = true)]

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! where σ² is the variance of the trials of a case, k their number, and ω² the variance of the true effect between cases;
-//! and about five more, since the sign-flip test knows the variance only together with the square of the difference.
+//! and about three more, since the sign-flip test knows the variance only together with the square of the difference.
 
 use crate::stats::{
     Clusters, Interval, Random, Resampling, fewest_cases, float, mcnemar_power, mean, normal_below,
@@ -131,11 +131,17 @@ pub fn power(noise: &Noise, goal: &Goal, trials: TrialCounts, cases: usize) -> f
         let lost = noise.within + share * (noise.room() - noise.within);
         return mcnemar_power(cases, lost, noise.within * (1.0 - share), goal.level);
     }
-    let (variance, cases) = (variance(noise, goal, trials), float(cases));
-    let square = goal.difference * goal.difference;
-    // Flipped signs scatter around 0, so what the test compares with holds the square of the difference, too.
-    let threshold = normal_quantile(1.0 - goal.level / 2.0) * ((variance + square) / cases).sqrt();
-    normal_below((goal.difference - threshold) / (variance / cases).sqrt())
+    let reach = normal_quantile(1.0 - goal.level / 2.0);
+    // Flipped signs scatter with the size of the differences, their mean included: a mean m is significant from
+    // m² / (s² + m²) = z² / n on, which is m = z s / √(n − z²).
+    let cases = float(cases);
+    let spread = (cases / (cases - reach * reach)).sqrt();
+    let error = (variance(noise, goal, trials) / cases).sqrt();
+    // Sums of zeros and ones move in steps, and a part of one is lost: half of it, as simulations show.
+    let step =
+        if noise.is_binary { 0.5 / float(trials.baseline.max(trials.candidate)) } else { 0.0 };
+    let seen = goal.difference - step / cases;
+    if spread.is_finite() { normal_below(seen / error - reach * spread) } else { 0.0 }
 }
 
 /// The fewest cases that show the difference often enough. `None` if no number does.
@@ -206,9 +212,9 @@ mod tests {
             effect: 0.01,
             is_binary: false,
         };
-        // (1.959964 + 0.841621)² · (0.01 + 0.04/2 + 0.04/4) / 0.05² = 125.6, and 1.959964 · 2.801585 = 5.5 more.
+        // (1.959964 + 0.841621)² · (0.01 + 0.04/2 + 0.04/4) / 0.05² = 125.6, and 1.959964³ / 2.801585 = 2.7 more.
         let trials = TrialCounts { baseline: 2, candidate: 4 };
-        assert_eq!(cases_needed(&noise, &goal(0.05), trials), Some(132));
+        assert_eq!(cases_needed(&noise, &goal(0.05), trials), Some(129));
     }
 
     #[test]

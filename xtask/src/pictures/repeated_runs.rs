@@ -1,7 +1,7 @@
 //! The same agent, run twenty times: its pass rate is a different one each time.
 
 use super::chart::{At, BLUE, Chart, FAINT, INK, Lettering, PLAIN, RED, RULE};
-use agentv_core::stats::{CONFIDENCE, Random, wilson_interval};
+use agentv_core::stats::{CONFIDENCE, Random, wilson_interval_of_sample};
 
 const RUNS: u32 = 20;
 const CASES: u32 = 50;
@@ -55,11 +55,13 @@ fn draw_axis(chart: &mut Chart, bottom: f64) {
 }
 
 fn draw_run(chart: &mut Chart, run: u32, passed: usize) {
-    let Some(interval) = wilson_interval(passed, CASES as usize, CONFIDENCE) else { return };
+    let rate = f64::from(u32::try_from(passed).unwrap_or(CASES)) / f64::from(CASES);
+    let Some(interval) = wilson_interval_of_sample(rate, f64::from(CASES), CONFIDENCE) else {
+        return;
+    };
     let y = TOP + ROW * (f64::from(run) + 0.5);
     let is_miss = TRUE_RATE < interval.low || TRUE_RATE > interval.high;
     let colour = if is_miss { RED } else { BLUE };
-    let rate = f64::from(u32::try_from(passed).unwrap_or(CASES)) / f64::from(CASES);
     let name = Lettering { colour: FAINT, anchor: "end", ..PLAIN };
     chart.text(At(AXIS.0 - 12.0, y + 5.0), name, &format!("run {}", run + 1));
     chart.line(At(x(interval.low), y), At(x(interval.high), y), colour, 2.5);

@@ -81,14 +81,20 @@ fn remarks(plan: &ComparisonPlan, workers: u16, has_forecast: bool) -> Vec<Strin
             "Noise: mean score {mean:.3}; trials of a case scatter by {within_case:.3} (standard deviation)."
         ),
         NoiseSource::SingleTrials => format!(
-            "Noise: mean score {mean:.3}; the run has no trials, so cases are taken to be as noisy as they \
-             differ from each other ({within_case:.3}). With `--trials 3` it would need fewer."
+            "Noise: mean score {mean:.3}; without trials, cases are taken to be as noisy as they differ from \
+             each other ({within_case:.3}).\nA run with `--trials 3` shows how noisy they really are."
         ),
         NoiseSource::TwoRuns => format!(
             "Noise: mean score {mean:.3}; trials of a case scatter by {within_case:.3}, the effect between \
              cases by {between_cases:.3}."
         ),
     });
+    if matches!(source, NoiseSource::Trials | NoiseSource::SingleTrials) {
+        lines.push(
+            "Assumed: the change is the same for all cases. A second run shows whether it is."
+                .to_owned(),
+        );
+    }
     if *binary {
         lines.push(
             "Scores are 0 or 1: with one trial the power is that of McNemar's exact test."

@@ -17,6 +17,9 @@ const FEWEST_COMPARISONS: usize = 200;
 /// How much more power is aimed at where it is simulated. The noise is estimated from the same cases: where it comes out too
 /// small, the power is lower than it seems by more than it is higher where it comes out too large.
 const UNCERTAINTY: f64 = 0.03;
+/// How many more values than were seen are taken to differ by chance. Where hardly any do, half of all samples show fewer
+/// than they should.
+const UNSEEN: f64 = 0.5;
 /// How often the range of effects is halved.
 const STEPS: usize = 12;
 /// Up to this many differences every way to flip their signs is tried. The signs of more make a sum that is close to normal.
@@ -69,7 +72,7 @@ impl PairedSample {
     /// lost alike; a case that is lost anyway cannot be lost again.
     fn exact_power(&self, share: f64, level: f64) -> f64 {
         let (wins, losses) = self.wins_and_losses();
-        let noise = float(wins + losses) / float(self.len()) / 2.0;
+        let noise = (float(wins + losses) + UNSEEN) / float(self.len()) / 2.0;
         let rate = mean(self.values().iter().copied()).unwrap_or_default();
         let both = rate.max(1.0 - rate) - noise;
         mcnemar_power(self.len(), noise + share * both, noise * (1.0 - share), level)
@@ -88,7 +91,9 @@ impl PairedSample {
             0..=PERMUTED_UP_TO if level >= LOWEST_PERMUTED => TrialTest::Permuted(Self::default()),
             _ => TrialTest::Normal { variance: 0.0 },
         });
-        let mut simulated = Simulated { trials, ..Simulated::default() };
+        let unseen =
+            UNSEEN / float(if change.is_of_trials() { self.values().len() } else { self.len() });
+        let mut simulated = Simulated { unseen, trials, ..Simulated::default() };
         let found = (0..comparisons).filter(|_| {
             simulated.clear();
             for _ in 0..clusters.len() {
@@ -129,6 +134,11 @@ impl Change {
         Self::Jumps { by }
     }
 
+    /// Whether trials change one by one, and not cases.
+    fn is_of_trials(self) -> bool {
+        matches!(self, Self::Flips { .. })
+    }
+
     fn largest(self) -> f64 {
         match self {
             Self::Flips { largest, .. } => largest,
@@ -143,6 +153,8 @@ impl Change {
 struct Simulated {
     /// The sum of each cluster's differences.
     sums: Vec<f64>,
+    /// How likely a value, or a case, differs though none was seen to.
+    unseen: f64,
     /// Where the runs have different numbers of trials.
     trials: Option<TrialTest>,
     hand: Vec<f64>,
@@ -182,11 +194,12 @@ impl Simulated {
             self.hand.clear();
             self.hand.extend(trials.baseline.iter().chain(trials.candidate));
             // Zeros and ones of which one run has more are dealt anew.
-            if matches!(change, Change::Flips { .. }) && baseline != trials.candidate.len() {
+            if change.is_of_trials() && baseline != trials.candidate.len() {
                 deal(&mut self.hand, baseline, random);
             } else if is_turned {
                 turn(&mut self.hand, trials, change);
             }
+            add_unseen(&mut self.hand, baseline, change, self.unseen, random);
             for value in &mut self.hand[baseline..] {
                 match change {
                     Change::Flips { to, .. } if random.unit() < share => *value = to,
@@ -239,7 +252,7 @@ impl Simulated {
 /// Makes a case as it could also have come out if the runs were alike: with its difference in the other direction. Zeros and
 /// ones, of which both runs have as many, are swapped; other values are mirrored.
 fn turn(values: &mut [f64], trials: &PairedTrials<'_>, change: Change) {
-    if matches!(change, Change::Flips { .. }) {
+    if change.is_of_trials() {
         values.rotate_left(trials.baseline.len());
         return;
     }
@@ -247,6 +260,30 @@ fn turn(values: &mut [f64], trials: &PairedTrials<'_>, change: Change) {
     let sum = mean(trials.baseline) + mean(trials.candidate);
     for value in values {
         *value = sum - *value;
+    }
+}
+
+/// Lets a few values differ that were the same: single zeros and ones, or all of the candidate's where cases change.
+fn add_unseen(
+    values: &mut [f64],
+    baseline: usize,
+    change: Change,
+    chance: f64,
+    random: &mut Random,
+) {
+    match change {
+        Change::Flips { .. } => {
+            for value in values.iter_mut().filter(|_| random.unit() < chance) {
+                *value = 1.0 - *value;
+            }
+        }
+        Change::Jumps { by } if random.unit() < chance => {
+            let by = if random.unit() < 0.5 { by } else { -by };
+            for value in &mut values[baseline..] {
+                *value += by;
+            }
+        }
+        Change::Jumps { .. } | Change::Moves => {}
     }
 }
 
