@@ -12,12 +12,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const LEVEL: f64 = 0.05;
+/// How many comparisons the power of a cell is simulated with, and three standard errors of that.
+const POWER_COMPARISONS: usize = 400;
+const POWER_ERROR: f64 = 0.06;
 const CASES: [usize; 5] = [6, 20, 60, 200, 1000];
 const TRIALS: [(usize, usize); 4] = [(1, 1), (5, 5), (1, 3), (1, 10)];
 const TARGETS: [usize; 2] = [1, 3];
 /// Random numbers are drawn as seldom as still makes sense. A p-value that stays close to the level is not significant.
 const SPARING: Resampling =
-    Resampling { flips: 999, most_flips: 64_000, draws: 999, comparisons: 0, seed: 1 };
+    Resampling { flips: 999, most_flips: 64_000, draws: 1999, comparisons: 0, seed: 1 };
 
 /// What the scores of a trial are drawn from.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,7 +110,7 @@ impl Cell {
     /// How many comparisons are simulated: fewer of those that cost more.
     fn comparisons(self) -> usize {
         match self.cases {
-            0..=60 => 1000,
+            0..=60 => 600,
             61..=200 => 600,
             _ => 500,
         }
@@ -216,7 +219,9 @@ impl Row {
         self.contradictions == 0
             && self.alarms.is_none_or(|(share, bound)| share <= bound)
             && self.coverage.is_none_or(|(share, _)| share >= 0.93)
-            && self.power.is_none_or(|(power, _)| (0.75..=0.9).contains(&power))
+            && self
+                .power
+                .is_none_or(|(power, _)| (0.75 - POWER_ERROR..=0.9 + POWER_ERROR).contains(&power))
     }
 
     fn markdown(&self) -> String {
@@ -240,7 +245,6 @@ impl Row {
 /// The power of the test at the smallest effect that comparisons of equal runs print.
 fn power(cell: Cell, random: &mut Random) -> Option<(f64, f64)> {
     const PRINTED: usize = 11;
-    const COMPARISONS: usize = 400;
     if cell.scores.own_loss() > 0.0 || cell.cases > 200 {
         return None;
     }
@@ -254,11 +258,11 @@ fn power(cell: Cell, random: &mut Random) -> Option<(f64, f64)> {
     }
     printed.sort_by(f64::total_cmp);
     let effect = printed[PRINTED / 2];
-    let found = (0..COMPARISONS).filter(|_| {
+    let found = (0..POWER_COMPARISONS).filter(|_| {
         let comparison = cell.simulate(effect, SPARING, random);
         comparison.statistics.verdict == ComparisonVerdict::Regression
     });
-    Some((float(found.count()) / float(COMPARISONS), effect))
+    Some((float(found.count()) / float(POWER_COMPARISONS), effect))
 }
 
 /// The most false alarms that this many comparisons may have.

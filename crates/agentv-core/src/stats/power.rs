@@ -17,6 +17,8 @@ const FEWEST_COMPARISONS: usize = 200;
 /// How much more power is aimed at where it is simulated. The noise is estimated from the same cases: where it comes out too
 /// small, the power is lower than it seems by more than it is higher where it comes out too large.
 const UNCERTAINTY: f64 = 0.03;
+/// The same where the runs have different numbers of trials: two tests must agree.
+const UNCERTAINTY_OF_TWO: f64 = 0.05;
 /// How many more values than were seen are taken to differ by chance. Where hardly any do, half of all samples show fewer
 /// than they should.
 const UNSEEN: f64 = 0.5;
@@ -50,12 +52,14 @@ impl PairedSample {
             return None;
         }
         let change = Change::of(self);
+        let is_uneven = self.has_unequal_trials();
+        let uncertainty = if is_uneven { UNCERTAINTY_OF_TWO } else { UNCERTAINTY };
         let is_found = |share: f64| -> bool {
             if self.is_simple() && self.is_binary() {
                 return self.exact_power(share, level) >= power;
             }
             let found = self.simulated_power(change, share, level, comparisons as usize);
-            found >= power + UNCERTAINTY
+            found >= power + uncertainty
         };
         if !is_found(1.0) {
             return None;
