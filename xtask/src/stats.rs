@@ -32,7 +32,7 @@ fn write_section(printed: &str) -> Result<()> {
     let section = format!(
         "Made by `cargo xtask stats --write`, with fixed seeds: pairs of simulated runs whose truth is known, compared as\n\
          `agentv compare` does it, at the level 0.05. Each row is the worst of eight cells: 1 and 1, 5 and 5, 1 and 3, or\n\
-         1 and 10 trials, on one and on three targets, with 600 comparisons each (500 of 1000 cases).\n\n\
+         1 and 10 trials, on one and on three targets, with 600 comparisons each (500, or 2500 of rare changes, of 1000 cases).\n\n\
          * **False alarms**: verdicts `regression` or `improvement` of equal runs; at most 5 % and three standard errors.\n\
          * **Coverage**: intervals that hold the true difference; at least 93 %. No interval contradicts its verdict.\n\
          * **Power** at the minimum detectable effect that is printed, between 75 % and 90 %, and three standard errors of the\n  \
