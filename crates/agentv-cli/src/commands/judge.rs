@@ -145,6 +145,7 @@ fn targets(
             path: environment.working_dir.clone(),
             targets: Vec::new(),
             secret_variables: BTreeSet::new(),
+            literal_secrets: Vec::new(),
         };
         return Some(JudgeTargets { book: TargetBook::new(none, deps), judge: Judge::Own(own) });
     }

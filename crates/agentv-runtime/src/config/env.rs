@@ -31,6 +31,11 @@ impl Env {
         self.process.get(name).or_else(|| self.added.get(name)).map(String::as_str)
     }
 
+    /// The names of all variables.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.process.keys().chain(self.added.keys()).map(String::as_str)
+    }
+
     /// The names of all variables that a child inherits.
     pub fn inherited(&self) -> impl Iterator<Item = &str> {
         self.process.keys().map(String::as_str)

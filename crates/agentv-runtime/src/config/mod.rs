@@ -9,6 +9,7 @@ mod note;
 mod number;
 mod search;
 mod secret;
+mod secrets;
 mod variables;
 
 pub use env::{Env, EnvError, variable_reference};
@@ -18,4 +19,5 @@ pub use note::{Cost, Dropped, Note, NotePlace, Notes};
 pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
 pub use secret::{MISSING_SECRET, Presence};
+pub use secrets::{Secrets, names_a_secret};
 pub use variables::Variables;

@@ -1,7 +1,7 @@
 //! What is wrong in a file: a value, gathered in a list, not an exception.
 
 use super::Span;
-use super::secret::names_a_secret;
+use super::names_a_secret;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::ops::{AddAssign, Range};

@@ -14,13 +14,6 @@ pub enum Presence {
     Optional,
 }
 
-/// Whether a variable holds a secret, by its name: `OPENAI_API_KEY`, `GH_TOKEN`.
-pub(super) fn names_a_secret(variable: &str) -> bool {
-    let words =
-        ["KEY", "KEYS", "APIKEY", "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PAT"];
-    variable.split('_').any(|part| words.iter().any(|word| part.eq_ignore_ascii_case(word)))
-}
-
 impl Fields<'_, '_> {
     /// A secret, which must be `${{ NAME }}` as a whole. A literal is an error, and so is a variable that is not set, even
     /// where the secret is optional: who names a variable means it.
@@ -71,20 +64,5 @@ impl Fields<'_, '_> {
         self.error_at("config::env", node.span, message)
             .help(format!("set `{name}` in the environment or in a `.env` file"));
         None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn some_names_are_those_of_secrets() {
-        for name in ["OPENAI_API_KEY", "gh_token", "DB_PASSWORD", "CLIENT_SECRET"] {
-            assert!(names_a_secret(name), "{name}");
-        }
-        for name in ["MODEL", "MONKEY_NAME", "MAX_TOKENS", "KEYBOARD"] {
-            assert!(!names_a_secret(name), "{name}");
-        }
     }
 }

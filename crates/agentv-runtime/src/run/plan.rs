@@ -3,7 +3,7 @@
 use super::pool::Pool;
 use super::self_judging::SelfJudging;
 use super::suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
-use crate::config::{Note, Notes, suggestion};
+use crate::config::{Note, Notes, Secrets, suggestion};
 use crate::load::{LoadedSuite, TargetSpec};
 use crate::providers::Deps;
 use crate::providers::mock::Mock;
@@ -46,6 +46,15 @@ impl Plan {
     /// Every suite on every target.
     pub fn lanes(&self) -> impl Iterator<Item = &SuiteOnTarget> {
         self.pools.iter().flat_map(|pool| &pool.lanes)
+    }
+
+    /// All secrets that the run can see: of every target in its targets files, called or not, and in the environment.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        for lane in self.lanes() {
+            secrets.merge(lane.target.judges.book.secrets());
+        }
+        secrets
     }
 
     /// Whether any case is asked several times.

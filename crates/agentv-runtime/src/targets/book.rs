@@ -5,6 +5,7 @@ use super::metered::{self, Metered};
 use super::{LimitBook, Overrun, Spending, Target};
 use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
 use crate::cassette::{RecordingProvider, Replaying, Tape};
+use crate::config::Secrets;
 use crate::load::{TargetSpec, TargetsFile};
 use crate::providers::{CallPolicy, Deps};
 use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
@@ -66,6 +67,11 @@ impl TargetBook {
     /// What every provider is given, but for its name.
     pub fn deps(&self) -> &Deps {
         &self.deps
+    }
+
+    /// All secrets that calls of these targets can see.
+    pub fn secrets(&self) -> Secrets {
+        self.file.secrets(&self.deps.env)
     }
 
     /// The provider of a target; one instance for all who ask.

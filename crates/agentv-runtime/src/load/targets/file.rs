@@ -1,16 +1,16 @@
 //! A targets file → targets that can be built when they are needed.
 
-use super::settings;
+use super::{secrets, settings};
 use crate::config::{
-    Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Span, suggestion,
-    variable_reference,
+    Cost, Entry, Env, Fields, FileSearch, Kind, Leftovers, Node, Note, Notes, Secrets, Span,
+    suggestion, variable_reference,
 };
 use crate::load::discover::paths::{TARGETS_FILES, targets_in};
 use crate::load::suite::{v2_notes, workspace};
 use crate::load::syntax::{read_text, yaml};
 use crate::load::{Loader, Report};
 use crate::providers::{GONE, Maker, PROVIDERS, ProviderKind};
-use agentv_core::{TargetName, WorkspaceSpec};
+use agentv_core::{Secret, TargetName, WorkspaceSpec};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -23,6 +23,8 @@ pub struct TargetsFile {
     pub targets: Vec<TargetSpec>,
     /// The environment variables that hold their keys.
     pub secret_variables: BTreeSet<String>,
+    /// Keys that are written into the file, with the names that they are written under.
+    pub literal_secrets: Vec<(String, Secret)>,
 }
 
 /// A target as written, checked but not built: an unused one needs no key.
@@ -65,6 +67,15 @@ impl TargetsFile {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.targets.iter().map(|target| target.name.as_str())
     }
+
+    /// All secrets that a run with these targets can see in its environment, and those that are written into the file.
+    pub fn secrets(&self, env: &Env) -> Secrets {
+        let mut secrets = Secrets::of(env, &self.secret_variables);
+        for (name, secret) in &self.literal_secrets {
+            secrets.insert(name, secret.clone());
+        }
+        secrets
+    }
 }
 
 /// How many workers a target, or the command line, may ask for.
@@ -94,20 +105,30 @@ impl Loader {
     pub fn targets(&self, path: &Path, env: &Env) -> (Option<TargetsFile>, Report) {
         let mut report = Report::default();
         let mut notes = Notes::new(path);
+        let mut literal_secrets = Vec::new();
         let targets = read_text(path, &mut notes).and_then(|text| {
-            let targets = check(&text, path, env, &mut notes);
+            let targets = check(&text, path, env, (&mut notes, &mut literal_secrets));
             notes.locate(&text, 1);
             targets
         });
         let secret_variables = notes.secret_variables().clone();
         report.add(notes);
-        let file =
-            targets.map(|targets| TargetsFile { path: path.to_owned(), targets, secret_variables });
+        let file = targets.map(|targets| TargetsFile {
+            path: path.to_owned(),
+            targets,
+            secret_variables,
+            literal_secrets,
+        });
         (file, report)
     }
 }
 
-fn check(text: &str, path: &Path, env: &Env, notes: &mut Notes) -> Option<Vec<TargetSpec>> {
+fn check(
+    text: &str,
+    path: &Path,
+    env: &Env,
+    (notes, literal_secrets): (&mut Notes, &mut Vec<(String, Secret)>),
+) -> Option<Vec<TargetSpec>> {
     let root = yaml::parse(text, notes)?;
     let mut fields = Fields::of(&root, "the targets file", Cost::Command, notes, env)?;
     for key in ["$schema", "description", "version"] {
@@ -130,6 +151,9 @@ fn check(text: &str, path: &Path, env: &Env, notes: &mut Notes) -> Option<Vec<Ta
     }
     let mut targets: Vec<TargetSpec> = Vec::new();
     for item in items {
+        let found = secrets::of_target(item);
+        found.variables.iter().for_each(|name| notes.remember_secret(name));
+        literal_secrets.extend(found.literals);
         let Some(target) = target(item, text, path, env, notes) else { continue };
         if targets.iter().any(|known| known.name == target.name) {
             let span = item.get("name").map(|name| name.span);

@@ -2,4 +2,5 @@
 
 pub(super) mod dotenv;
 pub(super) mod file;
+mod secrets;
 mod settings;

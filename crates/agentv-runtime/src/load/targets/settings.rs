@@ -67,7 +67,7 @@ fn is_telling(key: &str) -> bool {
     TELLING.iter().any(|word| key.contains(word)) && !key.contains("tokens")
 }
 
-fn snake_case(key: &str) -> String {
+pub(super) fn snake_case(key: &str) -> String {
     let mut snake = String::with_capacity(key.len());
     for letter in key.chars() {
         if letter.is_ascii_uppercase() {

@@ -1,0 +1,117 @@
+//! Which variables hold secrets, and the secrets themselves.
+
+use super::Env;
+use agentv_core::Secret;
+use std::collections::BTreeSet;
+
+/// Shorter values are not taken out of texts: they are found in ordinary words, too.
+const MIN_REDACTED_CHARS: usize = 8;
+
+/// Whether a variable, or a key of a file, holds a secret by its name: `OPENAI_API_KEY`, `GH_TOKEN`, `PGPASSWORD`.
+pub fn names_a_secret(name: &str) -> bool {
+    const WORDS: [&str; 7] =
+        ["KEY", "KEYS", "SECRETS", "PAT", "CREDENTIAL", "CREDENTIALS", "PASSWORDS"];
+    const ENDINGS: [&str; 6] = ["TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY"];
+    let name = name.to_ascii_uppercase();
+    let parts = || name.split(|c: char| !c.is_ascii_alphanumeric());
+    // `PWD` alone is a directory, and `pass_env` is a list of names.
+    let is_password = ["_PASS", "_PWD"].iter().any(|ending| name.ends_with(ending));
+    let is_telling =
+        |part: &str| WORDS.contains(&part) || ENDINGS.iter().any(|end| part.ends_with(end));
+    is_password || parts().any(is_telling)
+}
+
+/// The secrets of a run, each with the name of its variable: those that a target uses, whether that target is called or not,
+/// and those whose names say so, in the environment of the process and in `.env` files.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets(Vec<(String, Secret)>);
+
+impl Secrets {
+    /// The secrets in an environment. `used` are the variables that targets use as secrets.
+    pub fn of(env: &Env, used: &BTreeSet<String>) -> Self {
+        let mut secrets = Self::default();
+        let telling = env.names().filter(|name| names_a_secret(name));
+        for name in used.iter().map(String::as_str).chain(telling) {
+            if let Some(value) = env.get(name) {
+                secrets.insert(name, Secret::new(value.trim()));
+            }
+        }
+        secrets
+    }
+
+    /// Adds one, unless it is known. A variable may have another value for another eval file, by a `.env` file.
+    pub fn insert(&mut self, name: &str, secret: Secret) {
+        if !self.0.iter().any(|(known, value)| known == name && *value == secret) {
+            self.0.push((name.to_owned(), secret));
+        }
+    }
+
+    /// Adds the secrets of another eval file of the run.
+    pub fn merge(&mut self, other: Self) {
+        for (name, secret) in other.0 {
+            self.insert(&name, secret);
+        }
+    }
+
+    /// What must not be seen in any text that is kept or shown: all that are long enough to be told from ordinary words.
+    pub fn redacted(&self) -> impl Iterator<Item = &Secret> {
+        let values = self.0.iter().map(|(_, secret)| secret);
+        values.filter(|secret| secret.expose().chars().count() >= MIN_REDACTED_CHARS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_names_are_those_of_secrets() {
+        for name in [
+            "OPENAI_API_KEY",
+            "gh_token",
+            "DB_PASSWORD",
+            "CLIENT_SECRET",
+            "PGPASSWORD",
+            "apiKey",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "my.api-key",
+            "AWS_BEARER_TOKEN_BEDROCK",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ] {
+            assert!(names_a_secret(name), "{name}");
+        }
+        for name in [
+            "MODEL",
+            "MONKEY_NAME",
+            "MAX_TOKENS",
+            "KEYBOARD",
+            "PWD",
+            "OLDPWD",
+            "pass_env",
+            "PATH",
+            "SSH_AUTH_SOCK",
+            "TOKENIZERS_PARALLELISM",
+        ] {
+            assert!(!names_a_secret(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_those_that_targets_use_and_those_with_telling_names() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let env = Env::new([
+            pair("TEAM", " used-by-a-target "),
+            pair("GH_TOKEN", "by-its-name"),
+            pair("MODEL", "no-secret-at-all"),
+            pair("SHORT_KEY", "1234567"),
+        ]);
+        let env = env.with_added([pair("NPM_TOKEN", "of-a-file")].into());
+        let mut secrets = Secrets::of(&env, &["TEAM", "NOT_SET"].map(str::to_owned).into());
+        secrets.merge(secrets.clone());
+        secrets.insert("GH_TOKEN", Secret::new("another-value"));
+        let mut values: Vec<&str> = secrets.redacted().map(Secret::expose).collect();
+        values.sort_unstable();
+        assert_eq!(values, ["another-value", "by-its-name", "of-a-file", "used-by-a-target"]);
+    }
+}
