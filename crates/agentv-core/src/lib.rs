@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod call;
 pub mod layer;
 pub mod provider;
+pub mod redact;
 pub mod retry;
 pub mod secret;
 
@@ -49,6 +50,7 @@ pub use layer::Layer;
 pub use provider::{
     BatchProvider, PromptMode, Provider, ProviderError, ProviderInfo, Request, Response,
 };
+pub use redact::{RedactedStream, Redactor};
 pub use retry::RetryPolicy;
 pub use score::{Score, Weight};
 pub use secret::Secret;

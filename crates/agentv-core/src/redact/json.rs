@@ -1,0 +1,77 @@
+//! Masks every text of a value that can be written as JSON, whatever its type.
+
+use super::Redactor;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::ser::{CharEscape, Formatter};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+impl Redactor {
+    /// The value without secrets in any of its texts, keys of mappings included. A value without any is returned as it is;
+    /// only one with secrets is written and read again.
+    pub fn value<T: Serialize + DeserializeOwned>(&self, value: T) -> Result<T, serde_json::Error> {
+        if self.is_off() || !self.write(&value, io::sink())? {
+            return Ok(value);
+        }
+        let mut masked = Vec::new();
+        self.write(&value, &mut masked)?;
+        serde_json::from_slice(&masked)
+    }
+
+    /// Writes the value without secrets, and tells whether it has any.
+    fn write(&self, value: &impl Serialize, to: impl Write) -> Result<bool, serde_json::Error> {
+        let mut has_secret = false;
+        let masking = Masking { redactor: self, text: String::new(), has_secret: &mut has_secret };
+        value.serialize(&mut serde_json::Serializer::with_formatter(to, masking))?;
+        Ok(has_secret)
+    }
+}
+
+struct Masking<'r> {
+    redactor: &'r Redactor,
+    /// The text under way. It comes in pieces, between characters that JSON escapes.
+    text: String,
+    has_secret: &'r mut bool,
+}
+
+impl Formatter for Masking<'_> {
+    fn begin_string<W: ?Sized + Write>(&mut self, _writer: &mut W) -> io::Result<()> {
+        self.text.clear();
+        Ok(())
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        _writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        self.text.push_str(fragment);
+        Ok(())
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(
+        &mut self,
+        _writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        self.text.push(match escape {
+            CharEscape::Quote => '"',
+            CharEscape::ReverseSolidus => '\\',
+            CharEscape::Solidus => '/',
+            CharEscape::Backspace => '\u{8}',
+            CharEscape::FormFeed => '\u{c}',
+            CharEscape::LineFeed => '\n',
+            CharEscape::CarriageReturn => '\r',
+            CharEscape::Tab => '\t',
+            CharEscape::AsciiControl(byte) => char::from(byte),
+        });
+        Ok(())
+    }
+
+    fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        let masked = self.redactor.text(&self.text);
+        *self.has_secret |= matches!(masked, Cow::Owned(_));
+        Ok(serde_json::to_writer(writer, &masked)?)
+    }
+}
