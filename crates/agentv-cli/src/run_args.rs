@@ -47,6 +47,7 @@ impl From<OutputFormatArg> for agentv_wire::OutputFormat {
 
 /// What is kept for later runs, and what is taken from earlier ones.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
 pub(crate) struct KeepArgs {
     /// Keep nothing in .agentv/runs: the run cannot be resumed
     #[arg(long)]
@@ -63,6 +64,9 @@ pub(crate) struct KeepArgs {
     /// Answer only from a cassette: nobody is called, and a call that is not on it is an error
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "cache"])]
     pub replay: Option<PathBuf>,
+    /// Do not mask secrets in answers, logs and records
+    #[arg(long)]
+    pub no_redact: bool,
 }
 
 /// What a run must reach, what it may spend, and what it puts up with.

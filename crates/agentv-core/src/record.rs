@@ -186,6 +186,7 @@ fn blank(case: &EvalCase, asked: Asked<'_>, error: Option<&str>, now: String) ->
         provider_metadata: Object::new(),
         file_changes: None,
         workspace: None,
+        redacted: None,
         failed_required: Vec::new(),
         error: None,
     }

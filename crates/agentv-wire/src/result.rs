@@ -71,6 +71,9 @@ pub struct ResultRecord {
     /// Where the workspace is, if it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// `false` if secrets were not masked: the run was started with `--no-redact`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<bool>,
     /// Required evaluators that were not met; with one of them the status is `fail`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_required: Vec<String>,

@@ -65,6 +65,9 @@ pub struct RunSpec {
     /// Treat warnings in files as errors.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict: bool,
+    /// Keep secrets in answers, logs and records as they are, instead of masking them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_redact: bool,
     /// Whether plug-ins say more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verbose: bool,
@@ -94,6 +97,7 @@ impl Default for RunSpec {
             run_folder: true,
             skip_invalid: false,
             strict: false,
+            no_redact: false,
             verbose: false,
         }
     }

@@ -90,15 +90,17 @@ fn target(
         .map(TargetName::from)
         .or(own)
         .unwrap_or_else(|| TargetName::from("default"));
+    let file = file?;
     let deps = Deps {
         target: name.clone(),
         eval_dir: dir.to_owned(),
         working_dir: environment.working_dir.clone(),
+        redactor: Arc::new(file.secrets(&env).redactor([])),
         env,
         processes: Arc::clone(&loader.processes),
         health: Arc::default(),
     };
-    let provider = TargetBook::new(file?, deps).provider(&name);
+    let provider = TargetBook::new(file, deps).provider(&name);
     provider.map_err(|error| terminal::complain(&error.to_string(), None)).ok()
 }
 

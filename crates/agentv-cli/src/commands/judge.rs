@@ -129,6 +129,19 @@ fn targets(
     environment: &Environment,
     processes: &Arc<Processes>,
 ) -> Option<JudgeTargets> {
+    let name = args.serve_proxy.as_deref().unwrap_or(MOCK);
+    let file = if name == MOCK {
+        Some(TargetsFile {
+            path: environment.working_dir.clone(),
+            targets: Vec::new(),
+            secret_variables: BTreeSet::new(),
+            literal_secrets: Vec::new(),
+        })
+    } else {
+        targets_file(args, environment, processes)
+    }?;
+    let redactor = Arc::new(file.secrets(&environment.env).redactor([]));
+    processes.redact_with(&redactor);
     let deps = Deps {
         target: TargetName::from(MOCK),
         eval_dir: environment.working_dir.clone(),
@@ -136,19 +149,22 @@ fn targets(
         env: environment.env.clone(),
         processes: Arc::clone(processes),
         health: Arc::default(),
+        redactor,
     };
-    let name = args.serve_proxy.as_deref().unwrap_or(MOCK);
-    if name == MOCK {
+    let (book, name) = (TargetBook::new(file, deps), TargetName::from(name));
+    if name.as_str() == MOCK {
         let provider = Arc::new(Mock::dry_run(DryRunDelay::default()));
-        let own = NamedProvider { name: TargetName::from(MOCK), provider };
-        let none = TargetsFile {
-            path: environment.working_dir.clone(),
-            targets: Vec::new(),
-            secret_variables: BTreeSet::new(),
-            literal_secrets: Vec::new(),
-        };
-        return Some(JudgeTargets { book: TargetBook::new(none, deps), judge: Judge::Own(own) });
+        return Some(JudgeTargets { book, judge: Judge::Own(NamedProvider { name, provider }) });
     }
+    book.provider(&name).map_err(|error| terminal::complain(&error.to_string(), None)).ok()?;
+    Some(JudgeTargets { book, judge: Judge::Named(name) })
+}
+
+fn targets_file(
+    args: &JudgeTestArgs,
+    environment: &Environment,
+    processes: &Arc<Processes>,
+) -> Option<TargetsFile> {
     let loader = environment.loader(processes);
     let found = loader.find_targets(&environment.working_dir, args.targets.as_deref());
     let path = found
@@ -156,10 +172,7 @@ fn targets(
         .ok()?;
     let (file, report) = loader.targets(&path, &environment.env);
     show_notes(&report, &environment.working_dir);
-    let book = TargetBook::new(file?, deps);
-    let name = TargetName::from(name);
-    book.provider(&name).map_err(|error| terminal::complain(&error.to_string(), None)).ok()?;
-    Some(JudgeTargets { book, judge: Judge::Named(name) })
+    file
 }
 
 fn show(result: &EvaluatorResult, format: ReportFormat) {

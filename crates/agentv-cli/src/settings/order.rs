@@ -246,6 +246,7 @@ fn set_services(args: KeepArgs, spec: &mut RunSpec) {
     }
     set_some(&mut spec.record, args.record);
     set_some(&mut spec.replay, args.replay);
+    spec.no_redact |= args.no_redact;
 }
 
 fn set_terms(terms: &TermsArgs, spec: &mut RunSpec) {

@@ -37,6 +37,7 @@ mod npm;
 mod pasted;
 mod plan;
 mod real_clients;
+mod redaction;
 mod report;
 mod resume;
 mod runs;

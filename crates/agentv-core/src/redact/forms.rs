@@ -4,6 +4,7 @@ use super::SHORTEST_SECRET;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use std::fmt::Write as _;
 
 /// What RFC 3986 leaves as it is.
 const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
@@ -85,7 +86,7 @@ fn ascii_only(text: &str) -> String {
         } else {
             let mut units = [0; 2];
             for unit in letter.encode_utf16(&mut units) {
-                ascii.push_str(&format!("\\u{unit:04x}"));
+                let _ = write!(ascii, "\\u{unit:04x}");
             }
         }
     }

@@ -8,15 +8,18 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 
 impl Redactor {
-    /// The value without secrets in any of its texts, keys of mappings included. A value without any is returned as it is;
-    /// only one with secrets is written and read again.
-    pub fn value<T: Serialize + DeserializeOwned>(&self, value: T) -> Result<T, serde_json::Error> {
-        if self.is_off() || !self.write(&value, io::sink())? {
-            return Ok(value);
+    /// The value without secrets in any of its texts, keys of mappings included. `None` if it has none, which is quick to
+    /// tell; only a value with secrets is written and read again.
+    pub fn masked<T>(&self, value: &T) -> Result<Option<T>, serde_json::Error>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        if self.is_off() || !self.write(value, io::sink())? {
+            return Ok(None);
         }
         let mut masked = Vec::new();
-        self.write(&value, &mut masked)?;
-        serde_json::from_slice(&masked)
+        self.write(value, &mut masked)?;
+        serde_json::from_slice(&masked).map(Some)
     }
 
     /// Writes the value without secrets, and tells whether it has any.

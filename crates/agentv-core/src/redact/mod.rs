@@ -15,7 +15,7 @@ pub use stream::RedactedStream;
 use crate::Secret;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use regex::bytes::{Regex, RegexBuilder};
-use shapes::{Extent, SHAPES, Shape};
+use shapes::{Extent, KeyShape, SHAPES};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -70,9 +70,9 @@ fn build(pattern: &str) -> Result<Regex, regex::Error> {
 impl Redactor {
     /// Masks these secrets, texts that look like well-known keys, and what the patterns match. Patterns that
     /// [`check_pattern`] refuses are left out.
-    pub fn new<'s>(
+    pub fn new<'s, 'p>(
         secrets: impl IntoIterator<Item = &'s Secret>,
-        patterns: impl IntoIterator<Item = &'s str>,
+        patterns: impl IntoIterator<Item = &'p str>,
     ) -> Self {
         let mut values = BTreeSet::new();
         for secret in secrets {
@@ -156,7 +156,7 @@ impl Redactor {
     }
 
     /// The shape that a pattern of the automaton is the beginning of.
-    fn shape(&self, pattern: usize) -> Option<&'static Shape> {
+    fn shape(&self, pattern: usize) -> Option<&'static KeyShape> {
         SHAPES.get(pattern.checked_sub(self.values)?)
     }
 }

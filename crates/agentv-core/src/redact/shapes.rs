@@ -1,7 +1,7 @@
 //! What well-known keys look like: how they begin, and which characters follow.
 
 /// A kind of key.
-pub(super) struct Shape {
+pub(super) struct KeyShape {
     /// What it begins with.
     pub(super) prefix: &'static str,
     /// How many characters follow at least.
@@ -32,12 +32,12 @@ pub(super) enum Extent {
     Open(Option<usize>),
 }
 
-const fn token(prefix: &'static str, least: usize) -> Shape {
-    Shape { prefix, least, body: Body::Token }
+const fn token(prefix: &'static str, least: usize) -> KeyShape {
+    KeyShape { prefix, least, body: Body::Token }
 }
 
 /// None may be the beginning of another.
-pub(super) const SHAPES: &[Shape] = &[
+pub(super) const SHAPES: &[KeyShape] = &[
     // OpenAI, Anthropic, OpenRouter, DeepSeek, LiteLLM.
     token("sk-", 20),
     // Groq, xAI, Perplexity, Replicate, Hugging Face, NVIDIA.
@@ -50,8 +50,8 @@ pub(super) const SHAPES: &[Shape] = &[
     // Google.
     token("AIza", 35),
     // AWS.
-    Shape { prefix: "AKIA", least: 16, body: Body::Capitals },
-    Shape { prefix: "ASIA", least: 16, body: Body::Capitals },
+    KeyShape { prefix: "AKIA", least: 16, body: Body::Capitals },
+    KeyShape { prefix: "ASIA", least: 16, body: Body::Capitals },
     // GitHub and GitLab.
     token("ghp_", 36),
     token("gho_", 36),
@@ -71,8 +71,8 @@ pub(super) const SHAPES: &[Shape] = &[
     token("sk_live_", 16),
     token("rk_live_", 16),
     // JSON web tokens: a mapping, which begins with `{"`.
-    Shape { prefix: "eyJ", least: 17, body: Body::Parts },
-    Shape { prefix: "-----BEGIN ", least: 0, body: Body::PrivateKey },
+    KeyShape { prefix: "eyJ", least: 17, body: Body::Parts },
+    KeyShape { prefix: "-----BEGIN ", least: 0, body: Body::PrivateKey },
 ];
 
 /// More of a key is not looked at: a text that never ends must not be held.
@@ -80,7 +80,7 @@ pub(super) const LONGEST_KEY: usize = 16 << 10;
 /// What a part of a web token has at least, after the first.
 const LEAST_PART: usize = 10;
 
-impl Shape {
+impl KeyShape {
     /// How far a key that begins here reaches.
     pub(super) fn extent(&self, text: &[u8], start: usize) -> Extent {
         let most = text.len().min(start + LONGEST_KEY);

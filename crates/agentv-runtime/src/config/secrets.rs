@@ -1,11 +1,9 @@
 //! Which variables hold secrets, and the secrets themselves.
 
 use super::Env;
-use agentv_core::Secret;
+use agentv_core::{Redactor, Secret};
 use std::collections::BTreeSet;
-
-/// Shorter values are not taken out of texts: they are found in ordinary words, too.
-const MIN_REDACTED_CHARS: usize = 8;
+use std::path::Path;
 
 /// Whether a variable, or a key of a file, holds a secret by its name: `OPENAI_API_KEY`, `GH_TOKEN`, `PGPASSWORD`.
 pub fn names_a_secret(name: &str) -> bool {
@@ -53,10 +51,15 @@ impl Secrets {
         }
     }
 
-    /// What must not be seen in any text that is kept or shown: all that are long enough to be told from ordinary words.
-    pub fn redacted(&self) -> impl Iterator<Item = &Secret> {
-        let values = self.0.iter().map(|(_, secret)| secret);
-        values.filter(|secret| secret.expose().chars().count() >= MIN_REDACTED_CHARS)
+    /// Masks all of them, and what these patterns match. A variable that holds the path of a file with a key has nothing to
+    /// hide.
+    pub fn redactor<'p>(&self, patterns: impl IntoIterator<Item = &'p str>) -> Redactor {
+        let is_path = |secret: &Secret| {
+            let path = Path::new(secret.expose());
+            path.is_absolute() && path.exists()
+        };
+        let values = self.0.iter().map(|(_, secret)| secret).filter(|secret| !is_path(secret));
+        Redactor::new(values, patterns)
     }
 }
 
@@ -110,8 +113,11 @@ mod tests {
         let mut secrets = Secrets::of(&env, &["TEAM", "NOT_SET"].map(str::to_owned).into());
         secrets.merge(secrets.clone());
         secrets.insert("GH_TOKEN", Secret::new("another-value"));
-        let mut values: Vec<&str> = secrets.redacted().map(Secret::expose).collect();
-        values.sort_unstable();
-        assert_eq!(values, ["another-value", "by-its-name", "of-a-file", "used-by-a-target"]);
+        let redactor = secrets.redactor(["x{3}"]);
+        let masked = redactor.text("used-by-a-target by-its-name another-value of-a-file xxx");
+        assert_eq!(masked, ["[redacted]"; 5].join(" "));
+        for text in ["no-secret-at-all", "1234567"] {
+            assert_eq!(redactor.text(text), text);
+        }
     }
 }

@@ -27,11 +27,11 @@ fn message(body: &Value) -> Option<String> {
     texts.map(str::to_owned).find(|text| !text.trim().is_empty())
 }
 
+/// Cuts between words: half of a secret would not be known for one.
 fn clip(line: &str) -> String {
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    let Some((end, _)) = line.char_indices().nth(SHOWN) else { return line.to_owned() };
+    let end = if line[end..].starts_with(' ') { end } else { line[..end].rfind(' ').unwrap_or(0) };
+    format!("{}…", line[..end].trim_end())
 }
 
 /// The text with every telling piece of the secret replaced by one `…`.
@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn a_long_body_is_cut() {
-        let long = "é".repeat(5000);
-        assert_eq!(excerpt(long.as_bytes(), &[]).chars().count(), SHOWN + 1);
+        let long = "é é ".repeat(5000);
+        assert_eq!(excerpt(long.as_bytes(), &[]).chars().count(), SHOWN);
+        assert_eq!(excerpt(format!("no {}", "x".repeat(5000)).as_bytes(), &[]), "no…");
     }
 }

@@ -4,10 +4,11 @@ use super::leader::Leader;
 use super::output::{Capture, Captured};
 use super::tree::{self, OrphanLock, Tree};
 use super::{Command, Gentle, Output, OutputStream, ProgramExit, Stdin, Watch, Watcher};
+use agentv_core::{RedactedStream, Redactor};
 use rustix::process::Signal;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -48,13 +49,21 @@ pub enum RunError {
 #[derive(Debug)]
 pub struct Processes {
     run_id: String,
+    /// Masks secrets in what programs print. Unset while the files that name them are not read yet.
+    redactor: OnceLock<Arc<Redactor>>,
     calls: AtomicU64,
     turn: Arc<OrphanLock>,
 }
 
 impl Processes {
     pub fn new(run_id: String) -> Arc<Self> {
-        Arc::new(Self { run_id, calls: AtomicU64::new(0), turn: Arc::default() })
+        let (redactor, calls) = (OnceLock::new(), AtomicU64::new(0));
+        Arc::new(Self { run_id, redactor, calls, turn: Arc::default() })
+    }
+
+    /// From now on secrets are masked in what programs print. Only the first call counts.
+    pub fn redact_with(&self, redactor: &Arc<Redactor>) {
+        let _ = self.redactor.set(Arc::clone(redactor));
     }
 
     /// The run that children belong to.
@@ -165,8 +174,13 @@ impl Processes {
             Leftovers::LeftToUser => NO_RUN,
         };
         let mut leader = Leader::new(command.spawn(run_id, &call_id)?);
+        let arrival = Arrival {
+            cap: command.output_cap,
+            watcher: watch.map(|watch| Arc::clone(&watch.watcher)),
+            redactor: self.redactor.get().filter(|redactor| !redactor.is_off()).cloned(),
+        };
         Ok(Running {
-            pipes: Pipes::of(&mut leader, command.stdin, command.output_cap, watch)?,
+            pipes: Pipes::of(&mut leader, command.stdin, &arrival)?,
             tree: Tree::new(leader.pid(), &call_id, Arc::clone(&self.turn)),
             leader,
             gentle: command.gentle,
@@ -319,32 +333,26 @@ struct Pipes {
     stderr: Drain<ChildStderr>,
 }
 
+/// What is done with output as it arrives.
+struct Arrival {
+    cap: usize,
+    watcher: Option<Arc<dyn Watcher>>,
+    redactor: Option<Arc<Redactor>>,
+}
+
 impl Pipes {
-    fn of(
-        leader: &mut Leader,
-        stdin: Stdin,
-        cap: usize,
-        watch: Option<&Watch>,
-    ) -> io::Result<Self> {
+    fn of(leader: &mut Leader, stdin: Stdin, arrival: &Arrival) -> io::Result<Self> {
         let bytes = match stdin {
             Stdin::Nothing => Vec::new(),
             Stdin::Bytes(bytes) => bytes,
         };
         let (input, stdout, stderr) = leader.take_pipes();
+        let stdout = stdout.map(ChildStdout::from_std).transpose()?;
+        let stderr = stderr.map(ChildStderr::from_std).transpose()?;
         Ok(Self {
             stdin: Feed { pipe: input.map(ChildStdin::from_std).transpose()?, bytes, written: 0 },
-            stdout: Drain::of(
-                stdout.map(ChildStdout::from_std).transpose()?,
-                OutputStream::Stdout,
-                cap,
-                watch,
-            ),
-            stderr: Drain::of(
-                stderr.map(ChildStderr::from_std).transpose()?,
-                OutputStream::Stderr,
-                cap,
-                watch,
-            ),
+            stdout: Drain::of(stdout, OutputStream::Stdout, arrival),
+            stderr: Drain::of(stderr, OutputStream::Stderr, arrival),
         })
     }
 
@@ -388,15 +396,38 @@ impl Feed {
 /// What a child prints to one of its outputs.
 struct Drain<P> {
     pipe: Option<P>,
+    kept: KeptOutput,
+    /// Masks secrets before anything else sees the output.
+    redacted: Option<RedactedStream>,
+}
+
+/// Where output goes.
+struct KeptOutput {
     capture: Capture,
     stream: OutputStream,
     watcher: Option<Arc<dyn Watcher>>,
 }
 
+impl KeptOutput {
+    fn push(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.capture.push(bytes);
+        if let Some(watcher) = &self.watcher {
+            watcher.saw(self.stream, bytes);
+        }
+    }
+}
+
 impl<P: AsyncRead + Unpin> Drain<P> {
-    fn of(pipe: Option<P>, stream: OutputStream, cap: usize, watch: Option<&Watch>) -> Self {
-        let watcher = watch.map(|watch| Arc::clone(&watch.watcher));
-        Self { pipe, capture: Capture::new(cap), stream, watcher }
+    fn of(pipe: Option<P>, stream: OutputStream, arrival: &Arrival) -> Self {
+        let watcher = arrival.watcher.clone();
+        Self {
+            pipe,
+            kept: KeptOutput { capture: Capture::new(arrival.cap), stream, watcher },
+            redacted: arrival.redactor.clone().map(RedactedStream::new),
+        }
     }
 
     async fn pump(&mut self) {
@@ -407,19 +438,31 @@ impl<P: AsyncRead + Unpin> Drain<P> {
             }
             buffer.clear();
             match pipe.read_buf(&mut buffer).await {
-                Ok(count) if count > 0 => {
-                    self.capture.push(&buffer);
-                    if let Some(watcher) = &self.watcher {
-                        watcher.saw(self.stream, &buffer);
-                    }
-                }
-                _ => self.pipe = None,
+                Ok(count) if count > 0 => self.arrive(&buffer),
+                _ => self.close(),
             }
         }
     }
 
-    fn take(&mut self) -> Captured {
+    fn arrive(&mut self, bytes: &[u8]) {
+        let Some(redacted) = &mut self.redacted else { return self.kept.push(bytes) };
+        let mut masked = Vec::with_capacity(bytes.len());
+        redacted.push(bytes, &mut masked);
+        self.kept.push(&masked);
+    }
+
+    /// Nothing more comes, so nothing is held back.
+    fn close(&mut self) {
         self.pipe = None;
-        std::mem::replace(&mut self.capture, Capture::new(0)).finish()
+        if let Some(mut redacted) = self.redacted.take() {
+            let mut masked = Vec::new();
+            redacted.finish(&mut masked);
+            self.kept.push(&masked);
+        }
+    }
+
+    fn take(&mut self) -> Captured {
+        self.close();
+        std::mem::replace(&mut self.kept.capture, Capture::new(0)).finish()
     }
 }

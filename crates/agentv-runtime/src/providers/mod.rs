@@ -27,7 +27,7 @@ pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
 use crate::process::Processes;
-use agentv_core::{Provider, ProviderInfo, TargetName};
+use agentv_core::{Provider, ProviderInfo, Redactor, TargetName};
 use schemars::JsonSchema;
 #[cfg(any(feature = "schema", test))]
 use schemars::{Schema, SchemaGenerator};
@@ -112,6 +112,8 @@ pub struct Deps {
     pub env: Env,
     pub processes: Arc<Processes>,
     pub health: Health,
+    /// Masks secrets in what it writes by itself, such as a log.
+    pub redactor: Arc<Redactor>,
 }
 
 /// What a target's health check found, once it has run. All eval files of a run share it.

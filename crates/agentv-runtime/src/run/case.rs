@@ -3,7 +3,7 @@
 use super::answer::{Answer, AnswerSource};
 use super::executor::EventSink;
 use super::suite_on_target::SuiteOnTarget;
-use super::{RunSettings, grade, workspace};
+use super::{RunSettings, grade, redact, workspace};
 use agentv_core::call::{CaseCalls, Purpose};
 use agentv_core::record::Asked;
 use agentv_core::{CallContext, EvalCase, Log, Request, Trial, WorkId, prompt};
@@ -63,11 +63,12 @@ pub(super) async fn run_case(
     let Work { case, on, .. } = cx.work;
     let mut request = prompt::build(case, on.target.provider.info().prompt_mode);
     let Answer { answered, workspace } = source.answer(&mut request, cx).await;
+    let answered = redact::answered(answered, on.target.judges.book.redactor());
     cx.sink.answered(cx.work, &request, &answered).await;
     if grade::only_asks_models(cx.work, &answered) {
         cx.sink.free_worker().await;
     }
-    let mut record = grade::grade(request, answered, cx).await;
+    let mut record = redact::record(grade::grade(request, answered, cx).await, cx.work);
     if cx.is_stopped() {
         return None;
     }

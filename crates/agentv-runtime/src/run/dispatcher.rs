@@ -10,7 +10,7 @@ use crate::load::SourceError;
 use crate::process::Processes;
 use agentv_core::call::Waiting;
 use agentv_core::totals::Totals;
-use agentv_core::{Log, LogLevel, RunEvent, Trials, WorkId};
+use agentv_core::{Log, LogLevel, Redactor, RunEvent, Trials, WorkId};
 use agentv_wire::event::{CaseWaiting, LogLine, WaitReason};
 use std::io;
 use std::num::NonZeroUsize;
@@ -62,6 +62,8 @@ pub struct Run {
     /// What earlier records came to, where a run is resumed.
     pub totals: Totals,
     pub processes: Arc<Processes>,
+    /// Masks secrets in what plug-ins say.
+    pub redactor: Arc<Redactor>,
     /// Does the work; `None` for this process.
     pub executor: Option<Arc<dyn Executor>>,
 }
@@ -84,8 +86,12 @@ pub async fn run(run: Run) -> RunOutcome {
     let (lines, log) = mpsc::unbounded_channel();
     let cancel = CancellationToken::new();
     let lines_sent = Arc::new(AtomicUsize::new(0));
-    let log_lines: Arc<dyn Log> =
-        Arc::new(LogSender { lines, sent: Arc::clone(&lines_sent), verbose: run.settings.verbose });
+    let log_lines: Arc<dyn Log> = Arc::new(LogSender {
+        lines,
+        sent: Arc::clone(&lines_sent),
+        verbose: run.settings.verbose,
+        redactor: run.redactor,
+    });
     let shared = Shared {
         settings: run.settings,
         executor: run.executor.unwrap_or_else(|| {
@@ -145,18 +151,16 @@ pub async fn run(run: Run) -> RunOutcome {
     let journal = dispatcher.outputs.journal.as_ref();
     dispatcher.error =
         dispatcher.error.or_else(|| journal.and_then(|journal| journal.take_failure()));
+    let stop = limit.reached().filter(|stop| {
+        // A budget that says nothing is told of even if there was nothing left to stop.
+        let is_blind = matches!(stop, Stop::Budget(overrun) if overrun.is_unknown());
+        is_blind || dispatcher.totals.recorded() < run.total
+    });
     let ended = match (dispatcher.error, unreadable) {
         (Some(error), _) => Ended::Unwritable(error),
         (None, _) if interrupted => Ended::Interrupted,
         (None, Some(error)) => Ended::Unreadable(error),
-        (None, None) => match limit.reached().filter(|stop| {
-            // A budget that says nothing is told of even if there was nothing left to stop.
-            let is_blind = matches!(stop, Stop::Budget(overrun) if overrun.is_unknown());
-            is_blind || dispatcher.totals.recorded() < run.total
-        }) {
-            Some(stop) => Ended::Stopped(stop),
-            None => Ended::Complete,
-        },
+        (None, None) => stop.map_or(Ended::Complete, Ended::Stopped),
     };
     dispatcher.totals.close();
     dispatcher.totals.paid = limit.spending().spent();
@@ -363,6 +367,7 @@ struct LogSender {
     /// How many were sent. Workers read it, so that their events are shown after the lines before them.
     sent: Arc<AtomicUsize>,
     verbose: bool,
+    redactor: Arc<Redactor>,
 }
 
 impl LogSender {
@@ -380,6 +385,7 @@ impl Log for LogSender {
 
     fn say(&self, level: LogLevel, text: String) {
         if self.wants(level) {
+            let text = self.redactor.text(&text).into_owned();
             self.send(RunEvent::Log(LogLine { level, text }));
         }
     }

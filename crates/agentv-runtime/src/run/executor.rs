@@ -87,8 +87,12 @@ fn of_panic(work: &Work, panic: &(dyn std::any::Any + Send)) -> Box<ResultRecord
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     let reason = text.unwrap_or("no reason given");
-    let error =
-        ProviderError::failed(format!("AgentV has a bug: it panicked on this case: {reason}"));
+    broken(work, format!("AgentV has a bug: it panicked on this case: {reason}"))
+}
+
+/// The record of a case that failed in a way that is not the target's.
+pub(super) fn broken(work: &Work, message: String) -> Box<ResultRecord> {
+    let error = ProviderError::failed(message);
     let request = prompt::build(&work.case, work.on.target.provider.info().prompt_mode);
     record::failed(&work.case, asked(request, work), &error, timestamp())
 }

@@ -12,6 +12,7 @@ mod limit;
 mod outputs;
 mod plan;
 mod pool;
+mod redact;
 mod regrade;
 mod resume;
 mod self_judging;

@@ -4,7 +4,7 @@ use super::{Environment, load, services, settings};
 use crate::load::{Written, written};
 use crate::process::Processes;
 use crate::run::{AnswerSource, Job, LiveTarget, LocalExecutor, RunSettings, Work, plan};
-use crate::targets::{CallServices, LimitBook};
+use crate::targets::{CallServices, LimitBook, TargetBook};
 use agentv_core::{Log, Trials};
 use agentv_wire::{Object, RunSpec, SuiteId};
 use serde_json::{Value, json};
@@ -117,9 +117,12 @@ impl JobReader {
         let loader = self.environment.loader(&self.processes);
         let (suite, mut report) = loader.suite_of_document(&path, &Value::Object(document));
         let book = suite.as_ref().and_then(|suite| {
+            let file = load::targets_file(suite, &loader, &self.spec, &mut report)?;
+            let redactor = load::redactor(&self.spec, [(suite, &file)]);
+            self.processes.redact_with(&redactor);
+            let deps = load::deps(suite, &loader, &redactor);
             let services = services::of_suite(&self.services, &self.spec, suite);
-            let shared = (Arc::clone(&self.limits), services);
-            load::targets(suite, &loader, &self.spec, shared, &mut report)
+            Some(TargetBook::sharing(file, deps, Arc::clone(&self.limits), services))
         });
         let refused = |report: &crate::load::Report| {
             let messages: Vec<&str> = report.errors().map(|note| note.message.as_str()).collect();

@@ -1,14 +1,17 @@
 //! Files → a plan, or all that is wrong with them.
 
 use super::{Environment, Refused, Selected, selection, services};
-use crate::config::{Cost, Note, Notes};
-use crate::load::{ChangedError, LoadedSuite, Loader, Report, Selection, changed_since};
+use crate::config::{Cost, Note, Notes, Secrets};
+use crate::load::{
+    ChangedError, LoadedSuite, Loader, Report, Selection, TargetsFile, changed_since,
+};
 use crate::process::Processes;
 use crate::providers::Deps;
 use crate::run::{Plan, PlanChoice, plan};
 use crate::targets::{CallServices, LimitBook, TargetBook};
-use agentv_core::{TargetName, Trials};
+use agentv_core::{Redactor, TargetName, Trials};
 use agentv_wire::{AnswerOrigin, RunSpec};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +23,7 @@ pub(super) struct Loaded {
     pub report: Report,
     pub selected: Selected,
     pub env_files: Vec<Vec<PathBuf>>,
+    pub redactor: Arc<Redactor>,
 }
 
 /// Loads everything. All that is wrong is refused at once.
@@ -31,19 +35,25 @@ pub(super) async fn load(
     let selection = select(spec, environment, processes).await?;
     let loader = Loader { selection: selection.clone(), ..environment.loader(processes) };
     let mut report = Report::default();
-    let (mut suites, mut books, mut env_files) = (Vec::new(), Vec::new(), Vec::new());
-    let limits = LimitBook::local(&services.spending);
+    let (mut suites, mut targets, mut env_files) = (Vec::new(), Vec::new(), Vec::new());
     for path in &spec.suites {
         let (suite, notes) = loader.suite(path);
         report.extend(notes);
         let Some(suite) = suite else { continue };
         env_files.push(suite.env_files.clone());
-        let shared = (Arc::clone(&limits), services::of_suite(services, spec, &suite));
-        if let Some(book) = targets(&suite, &loader, spec, shared, &mut report) {
+        if let Some(file) = targets_file(&suite, &loader, spec, &mut report) {
             suites.push(suite);
-            books.push(book);
+            targets.push(file);
         }
     }
+    let redactor = redactor(spec, suites.iter().zip(&targets));
+    processes.redact_with(&redactor);
+    let limits = LimitBook::local(&services.spending);
+    let books = suites.iter().zip(targets).map(|(suite, file)| {
+        let shared = (Arc::clone(&limits), services::of_suite(services, spec, suite));
+        TargetBook::sharing(file, deps(suite, &loader, &redactor), shared.0, shared.1)
+    });
+    let books: Vec<Arc<TargetBook>> = books.collect();
     let before_sampling = suites.iter().map(|suite| suite.cases.len()).sum();
     selection.narrow(&mut suites);
     let selected = Selected {
@@ -62,7 +72,7 @@ pub(super) async fn load(
             format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files");
         return Err(Refused { help: None, report, ..Refused::usage(message, String::new()) });
     }
-    Ok(Loaded { plan, report, selected, env_files })
+    Ok(Loaded { plan, report, selected, env_files, redactor })
 }
 
 pub(super) fn choice(spec: &RunSpec) -> PlanChoice {
@@ -124,13 +134,12 @@ async fn select(
 }
 
 /// The targets that hold for a suite.
-pub(super) fn targets(
+pub(super) fn targets_file(
     suite: &LoadedSuite,
     loader: &Loader,
     spec: &RunSpec,
-    (limits, services): (Arc<LimitBook>, CallServices),
     report: &mut Report,
-) -> Option<Arc<TargetBook>> {
+) -> Option<TargetsFile> {
     let path = match loader.find_targets(&suite.suite.dir, spec.targets_file.as_deref()) {
         Ok(path) => path,
         Err(problem) => {
@@ -147,13 +156,34 @@ pub(super) fn targets(
         notes.forgive_missing_secrets();
     }
     report.extend(notes);
-    let deps = Deps {
+    file
+}
+
+/// Masks the secrets of all suites of a run: a program of one can print those of another.
+pub(super) fn redactor<'s>(
+    spec: &RunSpec,
+    suites: impl IntoIterator<Item = (&'s LoadedSuite, &'s TargetsFile)>,
+) -> Arc<Redactor> {
+    if spec.no_redact {
+        return Arc::new(Redactor::off());
+    }
+    let (mut secrets, mut patterns) = (Secrets::default(), BTreeSet::new());
+    for (suite, file) in suites {
+        secrets.merge(file.secrets(&suite.env));
+        patterns.extend(&suite.redact);
+    }
+    Arc::new(secrets.redactor(patterns.into_iter().map(String::as_str)))
+}
+
+/// What the providers of a suite's targets are given.
+pub(super) fn deps(suite: &LoadedSuite, loader: &Loader, redactor: &Arc<Redactor>) -> Deps {
+    Deps {
         target: TargetName::from(""),
         eval_dir: suite.suite.dir.clone(),
         working_dir: loader.working_dir.clone(),
         env: suite.env.clone(),
         processes: Arc::clone(&loader.processes),
         health: Arc::default(),
-    };
-    Some(TargetBook::sharing(file?, deps, limits, services))
+        redactor: Arc::clone(redactor),
+    }
 }

@@ -33,6 +33,7 @@ use crate::process::{self, Processes};
 use crate::run::{Ended, Executor, Limit, Outputs, Plan, Resumed, Run, RunOutcome, RunSettings};
 use crate::targets::CallServices;
 use crate::writers::WriterKind;
+use agentv_core::Redactor;
 use agentv_core::totals::Totals;
 use agentv_wire::event::{RunPlanned, TargetPlan};
 use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunTotals};
@@ -148,6 +149,7 @@ pub struct Session {
     store: Option<RunStore>,
     services: CallServices,
     processes: Arc<Processes>,
+    redactor: Arc<Redactor>,
     /// Does the work; `None` for this process.
     executor: Option<Arc<dyn Executor>>,
 }
@@ -220,7 +222,7 @@ impl Session {
         let services = services::open(&spec, environment)?;
         let recorded = recorded::open(&mut spec, environment, &mut warnings)?;
         let loaded = load::load(&spec, environment, (&processes, &services)).await?;
-        let load::Loaded { mut plan, report, selected, env_files } = loaded;
+        let load::Loaded { mut plan, report, selected, env_files, redactor } = loaded;
         let out = out(&spec, environment);
         selection::check_loaded(selected, &spec, &out)?;
         services::check_cassette(&services, &plan)?;
@@ -230,6 +232,7 @@ impl Session {
         };
         budget::check(&plan)?;
         let writer = writer(spec.output_format);
+        let command = without_secrets(&mut spec, &command, &redactor);
         let begun = store::Begin { run_id: &run_id, command, spec: &spec, out: &out, writer };
         let graded = regrading.as_ref().map(|regrading| regrading.name.as_str());
         let store::OpenedStore { outputs, totals, resumed, store } = match resume {
@@ -247,6 +250,7 @@ impl Session {
             store,
             services,
             processes,
+            redactor,
             executor: None,
         };
         Ok(Opened { session, report, warnings, selected, resumed, regrading, env_files })
@@ -266,8 +270,8 @@ impl Session {
         observer.event(&RunEvent::Planned(Box::new(self.planned())));
         // It may be long until something else happens.
         observer.pause();
-        let Self { run_id, spec, plan, out, outputs, totals, store, services, processes, executor } =
-            self;
+        let Self { run_id, spec, plan, out, outputs, totals, store, services, .. } = self;
+        let (processes, redactor, executor) = (self.processes, self.redactor, self.executor);
         let gates = spec.gates;
         let began = Instant::now();
         let outcome = crate::run::run(Run {
@@ -280,6 +284,7 @@ impl Session {
             total: plan.total,
             pools: plan.pools,
             processes,
+            redactor,
             executor,
         })
         .await;
@@ -340,6 +345,15 @@ impl Session {
     pub fn is_kept(&self) -> bool {
         self.store.is_some()
     }
+}
+
+/// The command line as it is kept. Nor is a secret kept that was meant to choose cases, though a resume does not find the
+/// same ones then.
+fn without_secrets(spec: &mut RunSpec, command: &[String], redactor: &Redactor) -> Vec<String> {
+    if let Ok(Some(cases)) = redactor.masked(&spec.cases) {
+        spec.cases = cases;
+    }
+    command.iter().map(|word| redactor.text(word).into_owned()).collect()
 }
 
 fn settings(spec: &RunSpec) -> RunSettings {

@@ -2,13 +2,14 @@
 
 use super::judge_calls::JudgeCalls;
 use super::metered::{self, Metered};
+use super::redacted::Redacted;
 use super::{LimitBook, Overrun, Spending, Target};
 use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
 use crate::cassette::{RecordingProvider, Replaying, Tape};
 use crate::config::Secrets;
 use crate::load::{TargetSpec, TargetsFile};
 use crate::providers::{CallPolicy, Deps};
-use agentv_core::{EvaluatorError, NamedProvider, Provider, TargetName, Targets};
+use agentv_core::{EvaluatorError, NamedProvider, Provider, Redactor, TargetName, Targets};
 use agentv_wire::FailureKind;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,6 +101,11 @@ impl TargetBook {
         &self.services.spending
     }
 
+    /// Masks the secrets that calls of these targets may bring.
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.deps.redactor
+    }
+
     /// A target as graders call it: no more often at once than it says.
     fn for_graders(&self, name: &TargetName, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
         match self.file.find(name.as_str()).and_then(|spec| spec.workers) {
@@ -132,7 +138,8 @@ impl TargetBook {
             });
         };
         let health = self.limits.health(&self.file.path, spec);
-        let made = maker(&Deps { target: name.clone(), health, ..self.deps.clone() });
+        let mut made = maker(&Deps { target: name.clone(), health, ..self.deps.clone() });
+        made.provider = Redacted::around(made.provider, &self.deps.redactor);
         let limits = |policy: &CallPolicy| self.limits.of(&self.file.path, name, policy);
         let bill = (made.billing, made.policy.max_output_tokens);
         let target = Target::around(name, made, limits);

@@ -7,6 +7,7 @@ mod judge_calls;
 mod limits;
 mod metered;
 mod rate;
+mod redacted;
 mod shared;
 mod spending;
 #[cfg(test)]

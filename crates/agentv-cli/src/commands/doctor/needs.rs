@@ -95,6 +95,7 @@ impl Doctor<'_> {
             env: targets.env.clone(),
             processes: Arc::clone(&self.processes),
             health: Arc::default(),
+            redactor: Arc::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::config::{Env, Fields, Leftovers, Note, Notes};
 use crate::load::select::glob::Glob;
 use crate::load::syntax::yaml;
+use agentv_core::redact::check_pattern;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -23,6 +24,8 @@ pub(in crate::load) struct Guidelines {
     folders: Vec<PathBuf>,
     /// Whether `judges: {env: scrub}` holds: scripts that grade are kept from the targets' keys.
     pub(super) scrub_judges: bool,
+    /// Texts that are masked besides secrets: `redact: [PATTERN]`.
+    pub(super) redact: Vec<String>,
 }
 
 /// What a configuration file says.
@@ -30,6 +33,7 @@ pub(in crate::load) struct Guidelines {
 pub(in crate::load) struct Configuration {
     patterns: Option<Vec<Glob>>,
     scrub_judges: Option<bool>,
+    redact: Vec<String>,
 }
 
 impl Guidelines {
@@ -55,11 +59,14 @@ impl Guidelines {
             }
             whole.patterns = whole.patterns.or(configuration.patterns);
             whole.scrub_judges = whole.scrub_judges.or(configuration.scrub_judges);
+            // Patterns add up: a nearer file must not show what one above it hides.
+            whole.redact.extend(configuration.redact);
         }
         let guidelines = Self {
             globs: whole.patterns,
             folders,
             scrub_judges: whole.scrub_judges.unwrap_or(false),
+            redact: whole.redact,
         };
         (guidelines, notes)
     }
@@ -128,8 +135,19 @@ pub(in crate::load) fn check(text: &str, notes: &mut Notes) -> Option<Configurat
         }
     }
     let scrub_judges = scrub_judges(&mut fields);
+    let redact = redact(&mut fields);
     fields.finish(Leftovers::Warn);
-    Some(Configuration { patterns: patterns.map(|_| globs), scrub_judges })
+    Some(Configuration { patterns: patterns.map(|_| globs), scrub_judges, redact })
+}
+
+/// `redact: [PATTERN]`
+fn redact(fields: &mut Fields<'_, '_>) -> Vec<String> {
+    let span = fields.span_of("redact");
+    let patterns: Vec<String> = fields.take("redact").unwrap_or_default();
+    for error in patterns.iter().filter_map(|pattern| check_pattern(pattern).err()) {
+        fields.error_at("config::pattern", span, format!("`redact`: {error}"));
+    }
+    patterns
 }
 
 /// `judges: {env: scrub | inherit}`

@@ -36,6 +36,8 @@ pub struct LoadedSuite {
     pub env: Env,
     /// The `.env` files that were read.
     pub env_files: Vec<PathBuf>,
+    /// Patterns of texts that are masked besides secrets.
+    pub redact: Vec<String>,
 }
 
 impl LoadedSuite {
@@ -74,6 +76,7 @@ impl Loader {
         let mut notes = Notes::new(path);
         let dir = path.parent().unwrap_or(Path::new("/"));
         let (guidelines, guideline_notes) = Guidelines::load(dir, &self.repo_root);
+        let redact = guidelines.redact.clone();
         let dirs = dotenv::directories(dir, &self.repo_root, &self.working_dir);
         let (env, env_files) = dotenv::overlay(&self.env, &dirs);
         let files =
@@ -90,6 +93,7 @@ impl Loader {
             is_of_2,
             env,
             env_files,
+            redact,
         });
         (loaded, report)
     }

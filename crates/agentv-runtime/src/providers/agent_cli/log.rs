@@ -2,12 +2,14 @@
 
 use super::LogFormat;
 use crate::process::OutputStream;
+use agentv_core::Redactor;
 use agentv_wire::number;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How much of a line without events is shown.
@@ -22,6 +24,7 @@ pub(super) struct LogEntry<'a> {
     pub(super) attempt: u32,
     pub(super) format: LogFormat,
     pub(super) summarize: fn(&Value) -> String,
+    pub(super) redactor: &'a Arc<Redactor>,
 }
 
 /// A log that is being written. What the disk refuses is lost; the call goes on.
@@ -32,6 +35,7 @@ pub(super) struct StreamLog {
     started: Instant,
     format: LogFormat,
     summarize: fn(&Value) -> String,
+    redactor: Arc<Redactor>,
 }
 
 impl StreamLog {
@@ -65,6 +69,7 @@ impl StreamLog {
             started: Instant::now(),
             format: entry.format,
             summarize: entry.summarize,
+            redactor: Arc::clone(entry.redactor),
         })
     }
 
@@ -94,7 +99,8 @@ impl StreamLog {
             let shown: String = line.chars().take(SHOWN_CHARS).collect();
             text = format!("{prefix}{mark}{shown}\n");
         }
-        let _ = self.file.write_all(text.as_bytes());
+        // What was printed is masked already, but not what escapes of JSON have hidden.
+        let _ = self.file.write_all(self.redactor.text(&text).as_bytes());
     }
 
     /// Every line of a summary has the prefix, so that lines can be filtered. JSON stays as it is.

@@ -301,6 +301,7 @@ impl<C: Client> AgentCli<C> {
             attempt: request.attempt,
             format: self.settings.log.format,
             summarize: C::Reader::summary,
+            redactor: &self.deps.redactor,
         };
         let opened = StreamLog::open(&self.deps.working_dir.join(dir), entry);
         opened

@@ -60,6 +60,7 @@ pub(in crate::providers) fn provider<P: FromSettings>(keys: &Value) -> P {
         env: Env::default(),
         processes: Processes::new("chat-test".to_owned()),
         health: std::sync::Arc::default(),
+        redactor: std::sync::Arc::default(),
     };
     P::from_settings(settings.unwrap_or_else(|| panic!("bad settings: {notes:?}")), &deps)
 }

@@ -76,6 +76,7 @@ impl Bench {
             env: env(),
             processes: Processes::new(format!("cli-{}-{:p}", std::process::id(), &raw const dir)),
             health: Arc::default(),
+            redactor: Arc::default(),
         };
         let cli = Cli::from_settings(settings(value).expect("good settings"), &deps);
         let log = Arc::new(Said::default());

@@ -1,0 +1,333 @@
+//! Secrets are planted wherever a run can meet them, and looked for wherever it writes.
+
+use crate::{context, eval};
+use agentv_test_support::{
+    FakeLlm, FakeReply, Ran, TestContext, cases, cli_target, mock_target, openai_target, result_of,
+    suite, targets,
+};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+/// In the environment, and the key of a target.
+const SECRET: &str = "canary/7f3a+Zq\"9~x=?";
+/// In a `.env` file, and used by no target.
+const FILE_SECRET: &str = "canary-of-the-file-55";
+/// The secret as it is, in a URL, in JSON, and in base64 at three places.
+const LEAK: &str = "say canary/7f3a+Zq\"9~x=? or canary%2F7f3a%2BZq%229~x%3D%3F or canary%2f7f3a%2bZq%229~x%3d%3f \
+     or {\"a\":\"canary\\/7f3a+Zq\\\"9~x=?\"} or Y2FuYXJ5LzdmM2ErWnEiOX54PT8= or dTpjYW5hcnkvN2YzYStacSI5fng9Pw== \
+     or eHl6MWNhbmFyeS83ZjNhK1pxIjl-eD0_ or canary-of-the-file-55 ok";
+/// What all of these are found by.
+const TRACES: [&str; 7] = [
+    "canary/7f3a",
+    "canary\\/7f3a",
+    "canary%2F7f3a",
+    "Y2FuYXJ5Lzdm",
+    "YW5hcnkvN2Yz",
+    "bmFyeS83ZjNh",
+    "canary-of-the-file",
+];
+
+/// A repository with the secrets. What the tests themselves write is in `given`, `fakes` and the eval files.
+#[track_caller]
+fn planted() -> TestContext {
+    let cx = context();
+    cx.write(".env", &format!("SERVICE_TOKEN={FILE_SECRET}\n"));
+    cx.write("given/leak", LEAK);
+    // Byte by byte, so that every secret is cut somewhere.
+    cx.script(
+        "given/drip",
+        "#!/usr/bin/env python3\nimport os, sys\nfor byte in open(sys.argv[1], 'rb').read(): os.write(int(sys.argv[2]), bytes([byte]))\n",
+    );
+    cx
+}
+
+/// A target that nobody calls, whose key is the secret.
+fn key_holder() -> String {
+    openai_target("unused", "http://127.0.0.1:9") + "    api_key: ${{ TEAM_ACCESS }}\n"
+}
+
+#[track_caller]
+fn run(cx: &TestContext, more: &[&str]) -> Ran {
+    let args = ["eval", "suite.yaml", "--out", "out.jsonl", "--max-retries", "0"];
+    let args = args.iter().copied().chain(more.iter().copied());
+    cx.agentv(args).env("TEAM_ACCESS", SECRET).run()
+}
+
+/// Fails if a secret is in what the program printed or in a file that it wrote.
+#[track_caller]
+fn check_clean(cx: &TestContext, ran: &Ran) {
+    check_text("stdout", &ran.stdout);
+    check_text("stderr", &ran.stderr);
+    check_files(cx.dir());
+}
+
+#[track_caller]
+fn check_files(dir: &Path) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if ["given", "fakes", ".env", "suite.yaml", "targets.yaml"].contains(&&*name) {
+            continue;
+        }
+        if path.is_dir() {
+            check_files(&path);
+        } else {
+            let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+            check_text(&path.display().to_string(), &text);
+        }
+    }
+}
+
+#[track_caller]
+fn check_text(place: &str, text: &str) {
+    for trace in TRACES {
+        if let Some(at) = text.find(trace) {
+            let start = text[..at].char_indices().rev().nth(80).map_or(0, |(start, _)| start);
+            panic!("a secret is in {place}: {}", &text[start..(at + trace.len())]);
+        }
+    }
+}
+
+#[track_caller]
+fn answer(record: &Value) -> &str {
+    record["candidate_answer"].as_str().unwrap()
+}
+
+#[test]
+fn answers_of_models_have_no_secrets() {
+    for provider in ["openai", "azure", "anthropic", "gemini"] {
+        let api = FakeLlm::start(|asked| FakeReply::text(asked, LEAK));
+        let cx = planted();
+        let target = json!({
+            "name": "default", "provider": provider, "model": "m", "base_url": api.url(),
+            "endpoint": api.url(), "api_key": "${{ TEAM_ACCESS }}",
+        });
+        cx.write("targets.yaml", &targets(&[format!("  - {target}\n")]));
+        cx.write("suite.yaml", &cases(&["one"]));
+        let more = ["--cache", "--record", "tape.jsonl", "--report", "html=out.html", "--verbose"];
+        let ran = run(&cx, &more);
+        assert_eq!(api.only().header("host"), api.url().trim_start_matches("http://"));
+        assert!(answer(&ran.success().record()).contains("say [redacted] or [redacted]"));
+        assert!(cx.path("tape.jsonl").is_file() && cx.path(".agentv/cache").is_dir());
+        check_clean(&cx, &ran);
+    }
+}
+
+#[test]
+fn errors_of_servers_have_no_secrets() {
+    // Cut inside of a secret, an error would show the first half.
+    for before in [0, 270, 280, 285, 295] {
+        let body = format!("{} {LEAK}", "x".repeat(before));
+        let api = FakeLlm::start(move |_| FakeReply::error(400, &body));
+        let cx = planted();
+        let target = openai_target("default", &api.url());
+        cx.write("targets.yaml", &targets(&[target, key_holder()]));
+        cx.write("suite.yaml", &cases(&["one"]));
+        let ran = run(&cx, &["--verbose"]);
+        let error = ran.code(3).record()["error"].as_str().unwrap().to_owned();
+        for half in ["canary", "Y2FuYX", "dTpjYW5hcn"] {
+            assert!(!error.contains(half), "{error}");
+        }
+        check_clean(&cx, &ran);
+    }
+}
+
+#[test]
+fn commands_show_no_secrets() {
+    let cx = planted();
+    let drip = |stream: u8| format!("{0}/drip {0}/leak {stream}", cx.path("given").display());
+    let file = format!("cp {}/leak {{OUTPUT_FILE}}", cx.path("given").display());
+    cx.write(
+        "targets.yaml",
+        &targets(&[
+            cli_target("default", &drip(1)),
+            cli_target("by-file", &file),
+            cli_target("failing", &format!("{}; {}; exit 3", drip(1), drip(2))),
+            key_holder(),
+        ]),
+    );
+    cx.write("suite.yaml", &cases(&["one"]));
+    let more = ["--target", "default", "--target", "by-file", "--target", "failing", "--verbose"];
+    let ran = run(&cx, &more);
+    assert_eq!(ran.code(3).records().len(), 3);
+    assert!(ran.records().iter().all(|record| answer(record).contains("[redacted]")));
+    check_clean(&cx, &ran);
+}
+
+/// What each agent prints when it answers with a text, after a tool call that has it, too.
+fn stream_of(provider: &str, text: &str) -> String {
+    let lines = match provider {
+        "claude-code" => vec![
+            json!({"type": "assistant", "message": {"content": [
+                {"type": "tool_use", "id": "1", "name": "Bash", "input": {"command": text}}]}}),
+            json!({"type": "user", "message": {"content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": text}]}}),
+            json!({"type": "result", "subtype": "success", "is_error": false, "result": text}),
+        ],
+        _ => vec![
+            json!({"type": "thread.started", "thread_id": "t"}),
+            json!({"type": "item.completed", "item": {"id": "0", "type": "command_execution",
+                "command": text, "aggregated_output": text, "exit_code": 0, "status": "completed"}}),
+            json!({"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": text}}),
+            json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}}),
+        ],
+    };
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn agents_and_their_logs_have_no_secrets() {
+    for (provider, format) in
+        [("claude-code", "summary"), ("claude-code", "json"), ("codex", "json")]
+    {
+        let cx = planted();
+        // Also with letters that JSON may escape, though nobody does.
+        let escaped = stream_of(provider, LEAK).replace("canary", "\\u0063anary");
+        cx.write("given/stream", &stream_of(provider, LEAK));
+        cx.write("given/escaped", &escaped);
+        for (name, stream) in [("plain", "stream"), ("escaped", "escaped")] {
+            let given = cx.path("given").display().to_string();
+            let then = format!("{given}/drip {given}/leak 2; {given}/drip {given}/{stream} 1");
+            let agent = cx.fake_agent(name, &then);
+            let target = agent.target("default", provider, &json!({ "log_format": format }));
+            cx.write("targets.yaml", &targets(&[target, key_holder()]));
+            cx.write("suite.yaml", &cases(&["one"]));
+            let ran = run(&cx, &["--format", "json", "--verbose"]);
+            assert!(answer(&ran.success().record()).contains("[redacted]"));
+            assert!(cx.path(".agentv/logs").is_dir());
+            check_clean(&cx, &ran);
+        }
+    }
+}
+
+#[test]
+fn judges_show_no_secrets() {
+    let cx = planted();
+    let given = cx.path("given").display().to_string();
+    let graded = json!({"score": 0.5, "hits": [LEAK], "misses": [LEAK], "reasoning": LEAK,
+        "details": {LEAK: [LEAK]}});
+    cx.write("given/verdict", &graded.to_string());
+    let good = cx.script("given/good.sh", &format!("#!/bin/sh\n{given}/drip {given}/verdict 1\n"));
+    let bad =
+        cx.script("given/bad.sh", &format!("#!/bin/sh\n{given}/drip {given}/leak 2; exit 1\n"));
+    let model = json!({"score": 0.5, "reasoning": LEAK, "hits": [LEAK]}).to_string();
+    cx.write(
+        "targets.yaml",
+        &targets(&[
+            mock_target("default", "ok") + "    judge_target: judge\n",
+            mock_target("judge", &model),
+            key_holder(),
+        ]),
+    );
+    let evaluators = json!([
+        {"name": "good", "type": "code_judge", "script": [good]},
+        {"name": "bad", "type": "code_judge", "script": [bad]},
+        {"name": "model", "type": "llm_judge", "prompt": "grade"},
+    ]);
+    cx.write("suite.yaml", &suite(evaluators));
+    let reports =
+        ["--report", "html=r.html", "--report", "junit=r.xml", "--report", "markdown=r.md"];
+    let ran = run(&cx, &[&reports[..], &["--report", "csv=r.csv"]].concat());
+    let record = ran.code(3).record();
+    assert_eq!(result_of(&record, "good")["score"], 0.5);
+    assert!(result_of(&record, "bad")["error"]["message"].to_string().contains("[redacted]"));
+    check_clean(&cx, &ran);
+    for command in [&["runs", "show", "latest"][..], &["report", "out.jsonl"]] {
+        check_clean(&cx, &cx.agentv(command).env("TEAM_ACCESS", SECRET).run());
+    }
+}
+
+#[test]
+fn files_that_an_agent_writes_are_shown_without_secrets() {
+    let cx = planted();
+    let given = cx.path("given").display().to_string();
+    cx.write("given/template/readme.md", "hello\n");
+    let target = cli_target("default", &format!("cp {given}/leak ./new.txt; echo ok"))
+        + "    workspace: {template: given/template}\n";
+    cx.write("targets.yaml", &targets(&[target, key_holder()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    let ran = run(&cx, &[]);
+    let diff = ran.success().record()["file_changes"]["diff"].to_string();
+    assert!(diff.contains("+say [redacted] or"), "{diff}");
+    check_clean(&cx, &ran);
+}
+
+#[test]
+fn a_replay_and_a_resume_see_the_same_text() {
+    let cx = planted();
+    let api = FakeLlm::start(|asked| FakeReply::text(asked, LEAK));
+    let target = openai_target("default", &api.url()) + "    api_key: ${{ TEAM_ACCESS }}\n";
+    cx.write("targets.yaml", &targets(&[target]));
+    cx.write(
+        "suite.yaml",
+        &suite(json!([{"name": "j", "type": "llm_judge", "prompt": "{{ candidate_answer }}"}])),
+    );
+    run(&cx, &["--record", "tape.jsonl"]);
+    let first = cx.read("out.jsonl");
+    // Without the secret in the environment: what was recorded has none.
+    cx.write(".env", "");
+    let replayed =
+        cx.agentv(["eval", "suite.yaml", "--out", "again.jsonl", "--replay", "tape.jsonl"]);
+    replayed.run();
+    let texts =
+        |text: &str| serde_json::from_str::<Value>(text).unwrap()["candidate_answer"].clone();
+    assert_eq!(texts(&first), texts(&cx.read("again.jsonl")));
+    cx.write(".env", &format!("SERVICE_TOKEN={FILE_SECRET}\n"));
+    let graded = cx.agentv(["grade", "latest", "--out", "graded.jsonl"]).env("TEAM_ACCESS", SECRET);
+    check_clean(&cx, &graded.run());
+}
+
+#[test]
+fn the_command_line_in_the_run_folder_has_no_secrets() {
+    let cx = planted();
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok"), key_holder()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    run(&cx, &["--report", &format!("csv={FILE_SECRET}.csv"), "--tag", SECRET]);
+    run(&cx, &["--filter", SECRET, "--filter", "one"]).success();
+    for run in fs::read_dir(cx.path(".agentv/runs")).unwrap() {
+        check_text("run.json", &fs::read_to_string(run.unwrap().path().join("run.json")).unwrap());
+    }
+}
+
+#[test]
+fn well_known_keys_and_patterns_of_the_user_are_masked_without_any_secret() {
+    let cx = context();
+    let answer = "ok sk-proj-0123456789abcdefghij and EMP-4711";
+    cx.write("targets.yaml", &targets(&[mock_target("default", answer)]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    cx.write(".agentv.yaml", "redact: ['EMP-[0-9]+']\n");
+    let record = eval(&cx, &[]).success().record();
+    assert_eq!(record["candidate_answer"], "ok [redacted] and [redacted]");
+    assert_eq!(record.get("redacted"), None);
+}
+
+#[test]
+fn no_redact_keeps_everything_and_says_so() {
+    let cx = planted();
+    cx.write("targets.yaml", &targets(&[mock_target("default", LEAK), key_holder()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    let record = run(&cx, &["--no-redact"]).success().record();
+    assert_eq!(answer(&record), LEAK);
+    assert_eq!(record["redacted"], false);
+}
+
+#[test]
+fn a_pattern_that_cannot_be_used_stops_the_run() {
+    for (pattern, reason) in [("(a", "unclosed group"), ("a*", "matches the empty text")] {
+        let cx = context();
+        cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+        cx.write("suite.yaml", &cases(&["one"]));
+        cx.write(".agentv.yaml", &format!("redact: ['{pattern}']\n"));
+        eval(&cx, &[]).code(2).stderr_has(reason).stderr_has(".agentv.yaml:1");
+    }
+}
+
+#[test]
+fn names_of_cases_stay_as_they_are() {
+    let cx = planted();
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok"), key_holder()]));
+    cx.write("suite.yaml", &cases(&[FILE_SECRET]));
+    assert_eq!(run(&cx, &[]).success().record()["eval_id"], FILE_SECRET);
+    run(&cx, &["--resume"]).success();
+}
