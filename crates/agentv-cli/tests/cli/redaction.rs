@@ -82,10 +82,9 @@ fn check_files(dir: &Path) {
 #[track_caller]
 fn check_text(place: &str, text: &str) {
     for trace in TRACES {
-        if let Some(at) = text.find(trace) {
-            let start = text[..at].char_indices().rev().nth(80).map_or(0, |(start, _)| start);
-            panic!("a secret is in {place}: {}", &text[start..(at + trace.len())]);
-        }
+        let Some(at) = text.find(trace) else { continue };
+        let start = text[..at].char_indices().rev().nth(80).map_or(0, |(start, _)| start);
+        assert_eq!("", &text[start..(at + trace.len())], "a secret is in {place}");
     }
 }
 
@@ -155,7 +154,7 @@ fn commands_show_no_secrets() {
     check_clean(&cx, &ran);
 }
 
-/// What each agent prints when it answers with a text, after a tool call that has it, too.
+/// What each agent prints when it answers with a text; some after a tool call that has it, too.
 fn stream_of(provider: &str, text: &str) -> String {
     let lines = match provider {
         "claude-code" => vec![
@@ -165,39 +164,76 @@ fn stream_of(provider: &str, text: &str) -> String {
                 {"type": "tool_result", "tool_use_id": "1", "content": text}]}}),
             json!({"type": "result", "subtype": "success", "is_error": false, "result": text}),
         ],
-        _ => vec![
+        "codex" => vec![
             json!({"type": "thread.started", "thread_id": "t"}),
             json!({"type": "item.completed", "item": {"id": "0", "type": "command_execution",
                 "command": text, "aggregated_output": text, "exit_code": 0, "status": "completed"}}),
             json!({"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": text}}),
             json!({"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}}),
         ],
+        "copilot" => vec![
+            json!({"type": "assistant.message", "data": {"content": text}}),
+            json!({"type": "result", "exitCode": 0}),
+        ],
+        "gemini-cli" => vec![
+            json!({"type": "message", "role": "assistant", "content": text}),
+            json!({"type": "result", "status": "success"}),
+        ],
+        "opencode" => vec![
+            json!({"type": "text", "part": {"type": "text", "text": text}}),
+            json!({"type": "step_finish", "part": {"reason": "stop"}}),
+        ],
+        _ => {
+            let message = json!({"role": "assistant", "content": [{"type": "text", "text": text}]});
+            vec![
+                json!({"type": "message_end", "message": message}),
+                json!({"type": "agent_end", "messages": [message]}),
+            ]
+        }
     };
-    lines.iter().map(|line| format!("{line}\n")).collect()
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    lines.join("\n") + "\n"
+}
+
+const AGENTS: [&str; 6] =
+    ["claude-code", "codex", "copilot", "gemini-cli", "opencode", "pi-coding-agent"];
+
+/// One case on an agent that prints this file byte by byte, after the leak on its standard error.
+#[track_caller]
+fn run_agent(provider: &str, format: &str, file: &str, ends: &str) -> Ran {
+    let cx = planted();
+    cx.write("given/stream", &stream_of(provider, LEAK));
+    // With a letter that JSON may escape, though nobody does.
+    let escaped = stream_of(provider, LEAK).replace("canary", "\\u0063anary");
+    cx.write("given/escaped", &escaped);
+    let given = cx.path("given").display().to_string();
+    let then = format!("{given}/drip {given}/leak 2; {given}/drip {given}/{file} 1; {ends}");
+    let agent = cx.fake_agent("agent", &then);
+    let target = agent.target("default", provider, &json!({ "log_format": format }));
+    cx.write("targets.yaml", &targets(&[target, key_holder()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    let ran = run(&cx, &["--format", "json", "--verbose"]);
+    assert!(cx.path(".agentv/logs").is_dir(), "{provider} has a log");
+    assert!(answer(&ran.record()).contains("[redacted]"), "{:?}", ran.record());
+    check_clean(&cx, &ran);
+    ran
 }
 
 #[test]
-fn agents_and_their_logs_have_no_secrets() {
-    for (provider, format) in
-        [("claude-code", "summary"), ("claude-code", "json"), ("codex", "json")]
-    {
-        let cx = planted();
-        // Also with letters that JSON may escape, though nobody does.
-        let escaped = stream_of(provider, LEAK).replace("canary", "\\u0063anary");
-        cx.write("given/stream", &stream_of(provider, LEAK));
-        cx.write("given/escaped", &escaped);
-        for (name, stream) in [("plain", "stream"), ("escaped", "escaped")] {
-            let given = cx.path("given").display().to_string();
-            let then = format!("{given}/drip {given}/leak 2; {given}/drip {given}/{stream} 1");
-            let agent = cx.fake_agent(name, &then);
-            let target = agent.target("default", provider, &json!({ "log_format": format }));
-            cx.write("targets.yaml", &targets(&[target, key_holder()]));
-            cx.write("suite.yaml", &cases(&["one"]));
-            let ran = run(&cx, &["--format", "json", "--verbose"]);
-            assert!(answer(&ran.success().record()).contains("[redacted]"));
-            assert!(cx.path(".agentv/logs").is_dir());
-            check_clean(&cx, &ran);
-        }
+fn answers_and_logs_of_agents_have_no_secrets() {
+    for provider in AGENTS {
+        run_agent(provider, "summary", "stream", "").success();
+    }
+    for provider in ["claude-code", "codex"] {
+        run_agent(provider, "json", "stream", "").success();
+        run_agent(provider, "json", "escaped", "").success();
+    }
+}
+
+#[test]
+fn errors_of_agents_have_no_secrets() {
+    for provider in AGENTS {
+        run_agent(provider, "summary", "leak", "exit 7").code(3);
     }
 }
 
@@ -330,4 +366,30 @@ fn names_of_cases_stay_as_they_are() {
     cx.write("suite.yaml", &cases(&[FILE_SECRET]));
     assert_eq!(run(&cx, &[]).success().record()["eval_id"], FILE_SECRET);
     run(&cx, &["--resume"]).success();
+}
+
+#[test]
+fn passwords_and_keys_in_addresses_are_secrets() {
+    let cx = context();
+    let answer = "ok hunter-of-snakes and key-of-the-query and in-the-file-77";
+    let address = "http://127.0.0.1:9/v1?api_key=in-the-file-77";
+    let unused = openai_target("unused", address);
+    cx.write("targets.yaml", &targets(&[mock_target("default", answer), unused]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    let ran = cx
+        .agentv(["eval", "suite.yaml", "--out", "out.jsonl"])
+        .env("DATABASE_URL", "postgres://me:hunter-of-snakes@host/db")
+        .env("SEARCH", "https://host/?api_key=key-of-the-query")
+        .run();
+    let expected = "ok [redacted] and [redacted] and [redacted]";
+    assert_eq!(ran.success().record()["candidate_answer"], expected);
+}
+
+#[test]
+fn what_is_wrong_in_files_is_said_without_secrets() {
+    let cx = planted();
+    let broken = "  - {name: broken, provider: openai, model: m, base_url: '${{ TEAM_ACCESS }}', api_key: '${{ TEAM_ACCESS }}'}\n";
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok"), broken.to_owned()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    check_clean(&cx, &run(&cx, &["--target", "broken"]));
 }

@@ -19,5 +19,5 @@ pub use note::{Cost, Dropped, Note, NotePlace, Notes};
 pub use number::{Count, Numeric};
 pub use search::{FileSearch, Found};
 pub use secret::{MISSING_SECRET, Presence};
-pub use secrets::{Secrets, names_a_secret};
+pub use secrets::{Secrets, names_a_secret, secrets_of_address};
 pub use variables::Variables;

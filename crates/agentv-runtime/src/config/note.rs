@@ -2,7 +2,9 @@
 
 use super::Span;
 use super::names_a_secret;
+use agentv_core::Redactor;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::{AddAssign, Range};
 use std::path::{Path, PathBuf};
@@ -62,6 +64,15 @@ impl Note {
 
     pub fn is_warning(&self) -> bool {
         self.cost == Cost::Nothing
+    }
+
+    /// Masks secrets in what it says.
+    pub fn mask(&mut self, redactor: &Redactor) {
+        for text in [Some(&mut self.message), self.help.as_mut()].into_iter().flatten() {
+            if let Cow::Owned(masked) = redactor.text(text) {
+                *text = masked;
+            }
+        }
     }
 
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {

@@ -1,7 +1,9 @@
 //! Which variables hold secrets, and the secrets themselves.
 
 use super::Env;
+use crate::http::Url;
 use agentv_core::{Redactor, Secret};
+use percent_encoding::percent_decode_str;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -34,6 +36,10 @@ impl Secrets {
                 secrets.insert(name, Secret::new(value.trim()));
             }
         }
+        for name in env.names() {
+            let found = secrets_of_address(env.get(name).unwrap_or_default());
+            found.into_iter().for_each(|secret| secrets.insert(name, secret));
+        }
         secrets
     }
 
@@ -61,6 +67,19 @@ impl Secrets {
         let values = self.0.iter().map(|(_, secret)| secret).filter(|secret| !is_path(secret));
         Redactor::new(values, patterns)
     }
+}
+
+/// The password and the keys in the query of an address: `https://user:password@host/?api_key=key`.
+pub fn secrets_of_address(text: &str) -> Vec<Secret> {
+    let address = Some(text).filter(|text| text.contains("://"));
+    let Some(url) = address.and_then(|text| Url::parse(text).ok()) else { return Vec::new() };
+    let query = url.query_pairs().filter(|(name, _)| names_a_secret(name));
+    let keys = query.map(|(_, value)| Secret::new(value));
+    // As it is written and as it is meant: the one may have other escapes than ours.
+    let password = url.password().unwrap_or_default();
+    let meant = percent_decode_str(password).decode_utf8_lossy().into_owned();
+    let passwords = [Secret::new(password), Secret::new(meant)];
+    keys.chain(passwords).filter(|secret| !secret.expose().is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -119,5 +138,19 @@ mod tests {
         for text in ["no-secret-at-all", "1234567"] {
             assert_eq!(redactor.text(text), text);
         }
+    }
+
+    #[track_caller]
+    fn check_address(address: &str, expected: &[&str]) {
+        let found = secrets_of_address(address);
+        assert_eq!(found.iter().map(Secret::expose).collect::<Vec<_>>(), expected, "{address}");
+    }
+
+    #[test]
+    fn addresses_may_have_secrets() {
+        check_address("postgres://me:p%40ss@host/db", &["p%40ss", "p@ss"]);
+        check_address("https://host/v1?api_key=a%2Fb&page=2", &["a/b"]);
+        check_address("https://host/v1", &[]);
+        check_address("me:password@host", &[]);
     }
 }

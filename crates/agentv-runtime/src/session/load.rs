@@ -65,6 +65,8 @@ pub(super) async fn load(
     let plan = plan(suites.into_iter().map(Arc::new).zip(books).collect(), &choice(spec));
     report.notes.extend(plan.notes.iter().cloned());
     say_once(&mut report);
+    // A value that is not understood may be a key in the wrong place.
+    report.notes.iter_mut().for_each(|note| note.mask(&redactor));
     if stops(&report, spec) {
         let errors = report.errors().count() + report.dropped.errors;
         let warnings = report.warnings().count() + report.dropped.warnings;

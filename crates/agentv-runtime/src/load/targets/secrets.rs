@@ -2,7 +2,7 @@
 //! one whose provider is not known.
 
 use super::settings::snake_case;
-use crate::config::{Kind, Node, names_a_secret, variable_reference};
+use crate::config::{Kind, Node, names_a_secret, secrets_of_address, variable_reference};
 use agentv_core::Secret;
 
 /// The secrets of one target.
@@ -40,7 +40,10 @@ fn collect(node: &Node<'_>, at: Position<'_>, secrets: &mut TargetSecrets) {
             None if is_telling(at.key) => {
                 secrets.literals.push((at.key.to_owned(), Secret::new(text.trim())));
             }
-            _ => {}
+            _ => {
+                let found = secrets_of_address(text).into_iter();
+                secrets.literals.extend(found.map(|secret| (at.key.to_owned(), secret)));
+            }
         },
         Kind::List(items) => items.iter().for_each(|item| collect(item, at, secrets)),
         Kind::Map(entries) => {
@@ -85,6 +88,7 @@ mod tests {
         check("headers: {X-Team: '${{ TEAM }}', Accept: text/plain}", &["TEAM"], &[]);
         check("env: {SERVICE_TOKEN: '${{ A }}', REGION: '${{ B }}'}", &["A"], &[]);
         check("env: {SERVICE: '${{ A_TOKEN }}', N_KEY: written}", &["A_TOKEN"], &["written"]);
+        check("base_url: https://me:written@host/?key=too", &[], &["too", "written", "written"]);
         check("pass_env: [GH_TOKEN]\nmax_output_tokens: 5", &[], &[]);
     }
 }
