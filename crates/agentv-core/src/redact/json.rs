@@ -4,7 +4,6 @@ use super::Redactor;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::ser::{CharEscape, Formatter};
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 impl Redactor {
@@ -14,31 +13,39 @@ impl Redactor {
     where
         T: Serialize + DeserializeOwned,
     {
-        if self.is_off() || !self.write(value, io::sink())? {
+        if self.is_off() {
+            return Ok(None);
+        }
+        let mut texts =
+            Texts { redactor: self, text: String::new(), wanted: Wanted::Secrets(false) };
+        value.serialize(&mut serde_json::Serializer::with_formatter(io::sink(), &mut texts))?;
+        if texts.wanted == Wanted::Secrets(false) {
             return Ok(None);
         }
         let mut masked = Vec::new();
-        self.write(value, &mut masked)?;
+        texts.wanted = Wanted::Masked;
+        value.serialize(&mut serde_json::Serializer::with_formatter(&mut masked, &mut texts))?;
         serde_json::from_slice(&masked).map(Some)
-    }
-
-    /// Writes the value without secrets, and tells whether it has any.
-    fn write(&self, value: &impl Serialize, to: impl Write) -> Result<bool, serde_json::Error> {
-        let mut has_secret = false;
-        let masking = Masking { redactor: self, text: String::new(), has_secret: &mut has_secret };
-        value.serialize(&mut serde_json::Serializer::with_formatter(to, masking))?;
-        Ok(has_secret)
     }
 }
 
-struct Masking<'r> {
+/// Looks at each text of a value while it is written.
+struct Texts<'r> {
     redactor: &'r Redactor,
     /// The text under way. It comes in pieces, between characters that JSON escapes.
     text: String,
-    has_secret: &'r mut bool,
+    wanted: Wanted,
 }
 
-impl Formatter for Masking<'_> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Whether there are secrets, and whether one was found. Texts are not written.
+    Secrets(bool),
+    /// The texts without secrets.
+    Masked,
+}
+
+impl Formatter for &mut Texts<'_> {
     fn begin_string<W: ?Sized + Write>(&mut self, _writer: &mut W) -> io::Result<()> {
         self.text.clear();
         Ok(())
@@ -73,8 +80,10 @@ impl Formatter for Masking<'_> {
     }
 
     fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
-        let masked = self.redactor.text(&self.text);
-        *self.has_secret |= matches!(masked, Cow::Owned(_));
-        Ok(serde_json::to_writer(writer, &masked)?)
+        match &mut self.wanted {
+            Wanted::Secrets(found) => *found = *found || self.redactor.finds(&self.text),
+            Wanted::Masked => serde_json::to_writer(writer, &self.redactor.text(&self.text))?,
+        }
+        Ok(())
     }
 }

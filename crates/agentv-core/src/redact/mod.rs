@@ -40,6 +40,15 @@ pub struct Redactor {
     known: Vec<Vec<u8>>,
 }
 
+/// What was found in a text.
+#[derive(Debug, Default)]
+struct Scan {
+    /// Secrets, in order and apart from each other.
+    spans: Vec<Range<usize>>,
+    /// Where a well-known key begins that may go on behind the end of the text.
+    open_from: Option<usize>,
+}
+
 /// A pattern of the user that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -114,7 +123,7 @@ impl Redactor {
 
     /// The bytes without secrets.
     pub fn bytes<'t>(&self, bytes: &'t [u8]) -> Cow<'t, [u8]> {
-        let spans = self.spans(bytes, 0);
+        let spans = self.scan(bytes, 0).spans;
         if spans.is_empty() {
             return Cow::Borrowed(bytes);
         }
@@ -123,24 +132,36 @@ impl Redactor {
         Cow::Owned(masked)
     }
 
-    /// Where secrets are, from this place on, in order and apart from each other.
-    fn spans(&self, text: &[u8], from: usize) -> Vec<Range<usize>> {
-        let mut spans = Vec::new();
+    /// Whether there is something to mask.
+    fn finds(&self, text: &str) -> bool {
+        let text = text.as_bytes();
+        self.next_known(text, 0, &mut None).is_some()
+            || self.patterns.as_ref().is_some_and(|patterns| patterns.is_match(text))
+    }
+
+    /// Where secrets are, from this place on.
+    fn scan(&self, text: &[u8], from: usize) -> Scan {
+        let mut scan = Scan::default();
         let mut at = from;
-        while let Some(span) = self.next_known(text, at) {
-            at = span.end;
-            spans.push(span);
+        while let Some(found) = self.next_known(text, at, &mut scan.open_from) {
+            at = found.end;
+            scan.spans.push(found);
         }
         if let Some(patterns) = &self.patterns {
             let found = patterns.find_iter(&text[from..]);
-            spans.extend(found.map(|found| from + found.start()..from + found.end()));
-            spans = merged(spans);
+            scan.spans.extend(found.map(|found| from + found.start()..from + found.end()));
+            scan.spans = merged(scan.spans);
         }
-        spans
+        scan
     }
 
     /// The next value of a secret, or text that looks like a well-known key.
-    fn next_known(&self, text: &[u8], from: usize) -> Option<Range<usize>> {
+    fn next_known(
+        &self,
+        text: &[u8],
+        from: usize,
+        open_from: &mut Option<usize>,
+    ) -> Option<Range<usize>> {
         let automaton = self.automaton.as_ref()?;
         let mut at = from;
         loop {
@@ -148,7 +169,11 @@ impl Redactor {
             let Some(shape) = self.shape(found.pattern().as_usize()) else {
                 return Some(found.range());
             };
-            match shape.extent(text, found.start()) {
+            let extent = shape.extent(text, found.start());
+            if matches!(extent, Extent::Open(_)) {
+                open_from.get_or_insert(found.start());
+            }
+            match extent {
                 Extent::Ends(end) | Extent::Open(Some(end)) => return Some(found.start()..end),
                 Extent::NotAKey | Extent::Open(None) => at = found.start() + 1,
             }

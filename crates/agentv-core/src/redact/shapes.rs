@@ -76,7 +76,7 @@ pub(super) const SHAPES: &[KeyShape] = &[
 ];
 
 /// More of a key is not looked at: a text that never ends must not be held.
-pub(super) const LONGEST_KEY: usize = 16 << 10;
+const LONGEST_KEY: usize = 16 << 10;
 /// What a part of a web token has at least, after the first.
 const LEAST_PART: usize = 10;
 

@@ -1,7 +1,7 @@
 //! Masks what comes in pieces. A secret that is cut in two by the end of a piece is masked all the same.
 
-use super::shapes::{Extent, LONGEST_KEY};
 use super::{Redactor, mask};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// With patterns of the user, whole lines are looked at, up to this length.
@@ -36,17 +36,18 @@ impl RedactedStream {
         if waits_for_line && self.text.len() - self.passed < LONGEST_LINE {
             return;
         }
-        let held_from = self.redactor.held_from(&self.text, self.passed);
-        self.pass_on(held_from, out);
+        let scan = self.redactor.scan(&self.text, self.passed);
+        let held_from = self.redactor.held_from(&self.text, self.passed, scan.open_from);
+        self.pass_on(held_from, scan.spans, out);
     }
 
     /// No more comes: adds what was held.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        self.pass_on(self.text.len(), out);
+        let spans = self.redactor.scan(&self.text, self.passed).spans;
+        self.pass_on(self.text.len(), spans, out);
     }
 
-    fn pass_on(&mut self, until: usize, out: &mut Vec<u8>) {
-        let mut spans = self.redactor.spans(&self.text, self.passed);
+    fn pass_on(&mut self, until: usize, mut spans: Vec<Range<usize>>, out: &mut Vec<u8>) {
         spans.retain(|span| span.start < until);
         let until = spans.last().map_or(until, |last| until.max(last.end));
         mask(&self.text, self.passed..until, &spans, out);
@@ -58,16 +59,15 @@ impl RedactedStream {
 
 impl Redactor {
     /// From where on the text may be the beginning of a secret whose rest has not come yet.
-    fn held_from(&self, text: &[u8], from: usize) -> usize {
-        let mut held = self.value_may_begin(text, from).unwrap_or(text.len());
-        if let Some(key) = self.key_may_begin(text, from) {
-            held = held.min(key);
-        }
-        if self.patterns.is_some() && text.len() - from < LONGEST_LINE {
-            let line = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            held = held.min(line);
-        }
-        held.max(from)
+    fn held_from(&self, text: &[u8], from: usize, open_from: Option<usize>) -> usize {
+        let ends = [open_from, self.value_may_begin(text, from), self.line_begins(text, from)];
+        ends.into_iter().flatten().min().unwrap_or(text.len()).max(from)
+    }
+
+    /// Where the last line begins, which patterns of the user must see as a whole.
+    fn line_begins(&self, text: &[u8], from: usize) -> Option<usize> {
+        self.patterns.as_ref().filter(|_| text.len() - from < LONGEST_LINE)?;
+        Some(text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1))
     }
 
     /// The first place from which on the text is the beginning of something that the automaton knows.
@@ -80,21 +80,5 @@ impl Redactor {
             let next = self.known.partition_point(|known| known.as_slice() <= rest);
             self.known.get(next).is_some_and(|known| known.starts_with(rest))
         })
-    }
-
-    /// Where a well-known key begins that may go on.
-    fn key_may_begin(&self, text: &[u8], from: usize) -> Option<usize> {
-        let automaton = self.automaton.as_ref()?;
-        let mut at = text.len().saturating_sub(LONGEST_KEY).max(from);
-        loop {
-            let found = automaton.find(aho_corasick::Input::new(text).range(at..))?;
-            let shape = self.shape(found.pattern().as_usize());
-            at = match shape.map(|shape| shape.extent(text, found.start())) {
-                Some(Extent::Open(_)) => return Some(found.start()),
-                Some(Extent::NotAKey) => found.start() + 1,
-                Some(Extent::Ends(end)) => end,
-                None => found.end(),
-            };
-        }
     }
 }

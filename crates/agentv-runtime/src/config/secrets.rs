@@ -1,11 +1,11 @@
 //! Which variables hold secrets, and the secrets themselves.
 
 use super::Env;
-use crate::http::Url;
 use agentv_core::{Redactor, Secret};
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeSet;
 use std::path::Path;
+use url::Url;
 
 /// Whether a variable, or a key of a file, holds a secret by its name: `OPENAI_API_KEY`, `GH_TOKEN`, `PGPASSWORD`.
 pub fn names_a_secret(name: &str) -> bool {
