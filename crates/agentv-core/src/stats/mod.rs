@@ -29,6 +29,7 @@ mod permutation;
 mod power;
 mod random;
 mod sample;
+mod simulation;
 mod sums;
 
 pub use clusters::Clusters;
@@ -75,7 +76,7 @@ pub struct Resampling {
 
 impl Default for Resampling {
     fn default() -> Self {
-        Self { flips: 10_000, most_flips: 1_000_000, draws: 10_000, comparisons: 500, seed: 0 }
+        Self { flips: 10_000, most_flips: 1_000_000, draws: 10_000, comparisons: 2000, seed: 0 }
     }
 }
 

@@ -111,27 +111,37 @@ fn signed_sums(sizes: &[f64]) -> Vec<f64> {
     sums
 }
 
-/// Four differences at a time: their 16 signed sums are looked up, not added.
 fn random_flips(sizes: &[f64], threshold: f64, level: Level, resampling: Resampling) -> f64 {
-    let signed_sum = |chunk: &[f64], signs: usize| -> f64 {
-        let sizes = chunk.iter().enumerate();
-        sizes.map(|(index, size)| if signs >> index & 1 == 1 { -size } else { *size }).sum()
-    };
-    let tables: Vec<[f64; 16]> = sizes
-        .chunks(4)
-        .map(|chunk| std::array::from_fn(|signs| signed_sum(chunk, signs)))
-        .collect();
+    let signs = RandomSigns::of(sizes);
     sampled_p_value(sizes.len(), Some(level), resampling, |random| {
+        signs.draw(random).abs() >= threshold
+    })
+}
+
+/// Sums with random signs. Four sizes at a time: their 16 signed sums are looked up, not added.
+pub(super) struct RandomSigns(Vec<[f64; 16]>);
+
+impl RandomSigns {
+    pub(super) fn of(sizes: &[f64]) -> Self {
+        let signed_sum = |chunk: &[f64], signs: usize| -> f64 {
+            let sizes = chunk.iter().enumerate();
+            sizes.map(|(index, size)| if signs >> index & 1 == 1 { -size } else { *size }).sum()
+        };
+        let chunks = sizes.chunks(4);
+        Self(chunks.map(|chunk| std::array::from_fn(|signs| signed_sum(chunk, signs))).collect())
+    }
+
+    pub(super) fn draw(&self, random: &mut Random) -> f64 {
         let mut sum = 0.0;
-        for sixteen in tables.chunks(16) {
+        for sixteen in self.0.chunks(16) {
             let mut bits = random.next();
             for table in sixteen {
                 sum += table[(bits & 15) as usize];
                 bits >>= 4;
             }
         }
-        f64::abs(sum) >= threshold
-    })
+        sum
+    }
 }
 
 /// The share of random patterns that are as extreme as the one seen, which counts as one of them. Patterns are drawn until

@@ -36,10 +36,6 @@ impl PairedTrials<'_> {
     pub(super) fn difference(&self) -> f64 {
         difference(self.baseline, self.candidate)
     }
-
-    pub(super) fn count(&self) -> usize {
-        self.baseline.len() + self.candidate.len()
-    }
 }
 
 /// The difference of two means, neither of nothing.
