@@ -1,6 +1,7 @@
 //! SHA-256, the one hash that is stored in files and compared across machines. What is fed to it, and in which order, is
 //! part of a file format: a change makes old runs and caches unknown.
 
+use crate::file_input;
 use sha2::{Digest as _, Sha256};
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -23,6 +24,24 @@ impl ContentHasher {
         self.0.update(part);
     }
 
+    /// Adds what is left of a file as a part, without holding all of it. A file that grows or shrinks meanwhile gets a hash
+    /// of its own.
+    pub fn update_file(&mut self, file: &mut File) -> io::Result<()> {
+        self.0.update(file.metadata()?.len().to_le_bytes());
+        self.update_contents(file)
+    }
+
+    fn update_contents(&mut self, file: &mut File) -> io::Result<()> {
+        let mut buffer = [0; 8 * 1024];
+        loop {
+            let count = file.read(&mut buffer)?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.0.update(&buffer[..count]);
+        }
+    }
+
     pub fn finish(self) -> [u8; 32] {
         self.0.finalize().into()
     }
@@ -42,17 +61,11 @@ pub fn sha256_of_parts<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> [u
     hasher.finish()
 }
 
-/// The hash of a file, which is never in memory as a whole.
+/// The hash of a regular file, which is never in memory as a whole.
 pub fn sha256_of_file(path: &Path) -> io::Result<[u8; 32]> {
-    let mut file = File::open(path)?;
-    let (mut hasher, mut buffer) = (ContentHasher::default(), [0; 8 * 1024]);
-    loop {
-        let count = file.read(&mut buffer)?;
-        if count == 0 {
-            return Ok(hasher.finish());
-        }
-        hasher.update(&buffer[..count]);
-    }
+    let mut hasher = ContentHasher::default();
+    hasher.update_contents(&mut file_input::open(path)?)?;
+    Ok(hasher.finish())
 }
 
 #[cfg(test)]

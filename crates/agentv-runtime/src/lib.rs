@@ -1,11 +1,14 @@
 //! Everything that touches the world, in the data's order: files are loaded, targets built, programs run, cases asked and
 //! graded, records written.
 
+#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests read their own files"))]
+
 #[cfg(not(unix))]
 compile_error!("AgentV builds for Linux and macOS");
 
 pub mod atomic_file;
 pub mod config;
+pub mod file_input;
 pub mod hash;
 pub mod load;
 pub mod parallel;

@@ -1,4 +1,5 @@
 //! The example runs a suite without the CLI.
+#![expect(clippy::disallowed_methods, reason = "tests read their own files")]
 
 #[path = "../examples/run_suite.rs"]
 #[expect(dead_code, reason = "the test calls what `main` calls")]

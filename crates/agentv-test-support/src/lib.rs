@@ -12,6 +12,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
+    clippy::disallowed_methods,
     reason = "only tests use this crate, and a panic is how a test fails"
 )]
 

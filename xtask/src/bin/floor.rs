@@ -1,5 +1,6 @@
 //! The floors of the bench: what the machine costs when nobody does anything clever. A program of its own, since it must
 //! be built as the measured one is.
+#![expect(clippy::disallowed_methods, reason = "the bare way is what is measured here")]
 
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;

@@ -6,6 +6,7 @@ use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
 use agentv_runtime::atomic_file::AtomicFile;
 use agentv_runtime::config::Notes;
+use agentv_runtime::file_input;
 use agentv_runtime::load::{Format, NewRubric, Report, Unrated, unrated, with_rubrics};
 use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
@@ -25,7 +26,7 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, environment: &Environment) -> 
         let help = "make a suite of it with `agentv convert --suite --out suite.eval.yaml`";
         return terminal::fail("rubrics can only be written into YAML", Some(help));
     }
-    let text = match std::fs::read_to_string(&path) {
+    let text = match file_input::read_argument_to_string(&path) {
         Ok(text) => text,
         Err(error) => {
             return terminal::fail(

@@ -7,6 +7,7 @@ use agentv_core::evaluator::{OnError, Required};
 use agentv_core::record::{Graded, evaluator_result};
 use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, TargetName, Weight};
 use agentv_runtime::evaluators::code_judge::CodeJudge;
+use agentv_runtime::file_input;
 use agentv_runtime::load::TargetsFile;
 use agentv_runtime::process::{self, Processes};
 use agentv_runtime::providers::Deps;
@@ -67,7 +68,7 @@ fn entry(judge: Arc<CodeJudge>) -> EvaluatorEntry {
 /// The script's input: a payload as it is, or made of a record.
 fn payload(args: &JudgeTestArgs, working_dir: &Path) -> Result<String, String> {
     let read = |path: &Path| {
-        std::fs::read_to_string(working_dir.join(path))
+        file_input::read_argument_to_string(&working_dir.join(path))
             .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
     };
     match (&args.payload, &args.record) {

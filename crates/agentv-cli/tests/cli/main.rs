@@ -1,6 +1,7 @@
 //! What users are promised beyond the scenarios of the specification, against the real program.
 #![expect(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"
 )]
 
@@ -28,6 +29,7 @@ mod grade;
 mod identity;
 mod import;
 mod init;
+mod input;
 mod judge_test;
 mod judges;
 mod lifecycle;

@@ -2,6 +2,7 @@
 //! numbers, as the fact sheet counts them; twins of the two editions share a test.
 #![expect(
     clippy::unwrap_used,
+    clippy::disallowed_methods,
     reason = "only tests are here, and clippy's leave for tests leaves out their helper functions"
 )]
 

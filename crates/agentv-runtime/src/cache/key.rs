@@ -1,12 +1,11 @@
 //! What an answer is found by.
 
-use crate::hash::sha256;
+use crate::hash::{sha256, sha256_of_file};
 use agentv_core::call::Role;
 use agentv_core::{CallContext, Request};
 use agentv_wire::ChatMessage;
 use serde::Serialize;
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// A change of what is hashed, or how, is a change of this number.
@@ -93,7 +92,7 @@ impl RequestDigest {
 
 /// A file that cannot be read differs from all that can.
 fn contents(path: &Path) -> Option<[u8; 32]> {
-    fs::read(path).ok().map(sha256)
+    sha256_of_file(path).ok()
 }
 
 /// JSON of one shape is the same text each time: fields have an order, and there are no maps in it.

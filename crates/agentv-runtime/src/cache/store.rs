@@ -5,6 +5,7 @@
 
 use super::AnswerKey;
 use crate::atomic_file::{AtomicFile, UNFINISHED_PREFIX};
+use crate::file_input;
 use agentv_core::Response;
 use agentv_wire::number;
 use serde::{Deserialize, Serialize};
@@ -61,7 +62,7 @@ impl Store {
 
     /// The answer, if it is known.
     pub fn find(&self, key: &AnswerKey) -> Option<Response> {
-        let text = fs::read_to_string(self.place(key)).ok()?;
+        let text = file_input::read_to_string(&self.place(key)).ok()?;
         let entry: Entry<Response> = serde_json::from_str(&text).ok()?;
         (entry.agentv_cache == VERSION && entry.key == key.to_string()).then_some(entry.response)
     }

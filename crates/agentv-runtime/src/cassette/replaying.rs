@@ -4,12 +4,12 @@ use super::call::{
     CallKey, CassetteError, CassetteHeader, CassetteLine, LEGACY_VERSION, LegacyCallKey, VERSION,
 };
 use crate::cache::RequestDigest;
+use crate::file_input::{self, RECORD_CAP};
 use agentv_core::{
     CallContext, Provider, ProviderError, ProviderInfo, Request, Response, TargetName,
 };
 use async_trait::async_trait;
 use std::collections::{HashMap, VecDeque};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,8 +31,10 @@ type Answers = VecDeque<Result<Response, ProviderError>>;
 impl Player {
     pub fn open(path: &Path, root: &Path) -> Result<Self, CassetteError> {
         let own = || path.to_owned();
-        let text = fs::read_to_string(path)
+        let bytes = file_input::open_argument(path)
+            .and_then(|file| file_input::read_capped(file, RECORD_CAP))
             .map_err(|source| CassetteError::Unreadable { path: own(), source })?;
+        let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines().enumerate();
         let head =
             lines.next().and_then(|(_, line)| serde_json::from_str::<CassetteHeader>(line).ok());

@@ -5,6 +5,7 @@ mod table;
 mod yaml;
 
 use crate::atomic_file::AtomicFile;
+use crate::file_input;
 use crate::load::{Format, Report, Written, has_cases, written};
 use agentv_wire::Object;
 use serde_json::Value;
@@ -110,7 +111,7 @@ pub fn convert(conversion: &Conversion) -> Result<Converted, ConvertError> {
 
 /// A file that cannot be read is taken for a suite, and told of then.
 fn is_suite(path: &Path) -> bool {
-    std::fs::read_to_string(path).map_or(true, |text| has_cases(&text))
+    file_input::read_to_string(path).map_or(true, |text| has_cases(&text))
 }
 
 /// Where the suite's own keys go.
@@ -204,7 +205,8 @@ fn settings_text(path: &Path, found: &Written) -> Result<Vec<u8>, ConvertError> 
         let text = yaml::text(&Value::Object(found.head.clone()));
         return text.map(String::into_bytes).ok_or_else(unwritable_yaml);
     };
-    std::fs::read(old).map_err(|source| ConvertError::Unwritable { path: path.to_owned(), source })
+    file_input::read(old)
+        .map_err(|source| ConvertError::Unwritable { path: path.to_owned(), source })
 }
 
 /// A file that is whole, but not yet where it belongs: half a file would be worse than none.

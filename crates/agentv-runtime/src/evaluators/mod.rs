@@ -28,7 +28,8 @@ pub use digest::{CaseDigest, ChangedFiles};
 pub use schedule::{WaitsFor, evaluate_all, waits_for};
 
 use crate::config::{Entry, Fields, FileSearch};
-use crate::hash::{ContentHasher, sha256};
+use crate::file_input;
+use crate::hash::{ContentHasher, sha256_of_file};
 use crate::process::Processes;
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::{Evaluator, EvaluatorEntry, EvaluatorName, Weight};
@@ -113,7 +114,7 @@ const DIGESTS_KEPT: usize = 1024;
 
 impl FileDigests {
     fn of(&self, path: &Path) -> Option<[u8; 32]> {
-        self.known(path, |path| std::fs::read(path).ok().map(sha256))
+        self.known(path, |path| sha256_of_file(path).ok())
     }
 
     fn known(
@@ -143,19 +144,17 @@ fn tree_digest(dir: &Path) -> Option<[u8; 32]> {
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let (path, kind) = (entry.path(), entry.file_type().ok()?);
-            let contents = if kind.is_dir() {
+            let mut add_name = || digest.update_part(entry.file_name().as_encoded_bytes());
+            if kind.is_dir() {
+                add_name();
+                digest.update_part([]);
                 waiting.push(path);
-                Vec::new()
             } else if kind.is_symlink() {
-                std::fs::read_link(path).ok()?.into_os_string().into_encoded_bytes()
+                add_name();
+                digest.update_part(std::fs::read_link(path).ok()?.as_os_str().as_encoded_bytes());
             } else if kind.is_file() {
-                std::fs::read(path).ok()?
-            } else {
-                continue;
-            };
-            let name = entry.file_name();
-            for part in [name.as_encoded_bytes(), &contents] {
-                digest.update_part(part);
+                add_name();
+                digest.update_file(&mut file_input::open(&path).ok()?).ok()?;
             }
         }
     }

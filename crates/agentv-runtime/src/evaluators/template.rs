@@ -2,6 +2,7 @@
 
 use super::Build;
 use crate::config::{Fields, Node};
+use crate::file_input;
 use agentv_core::prompt::fill;
 
 /// A template as an eval file gives it.
@@ -26,7 +27,7 @@ pub(super) fn read(
     build: &mut Build<'_>,
 ) -> Option<JudgeTemplate> {
     let looks_like_path = !text.trim().contains(char::is_whitespace);
-    let found = build.search.find(text.trim()).ok().filter(|found| found.path.is_file());
+    let found = build.search.find(text.trim()).ok().filter(|found| !found.path.is_dir());
     let Some(found) = found else {
         if looks_like_path {
             let message = format!(
@@ -38,7 +39,7 @@ pub(super) fn read(
         }
         return Some(JudgeTemplate { text: text.to_owned(), file: None });
     };
-    match std::fs::read_to_string(&found.path) {
+    match file_input::read_to_string(&found.path) {
         Ok(text) => {
             build.depends_on(&found.path);
             Some(JudgeTemplate { text: text.replace("\r\n", "\n"), file: Some(found.display) })

@@ -1,5 +1,6 @@
 //! The lines of a file that may be of any size and hold anything.
 
+use crate::file_input;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -29,7 +30,7 @@ pub(super) enum SessionLine {
 
 impl SessionLines {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let reader = BufReader::with_capacity(64 * 1024, File::open(path)?);
+        let reader = BufReader::with_capacity(64 * 1024, file_input::open_argument(path)?);
         Ok(Self { reader, buffer: Vec::new() })
     }
 

@@ -1,4 +1,5 @@
 //! What `/proc` says of processes. A process may end between two looks, so nothing here fails: it is merely absent.
+#![expect(clippy::disallowed_methods, reason = "the files of `/proc` are the system's")]
 
 use rustix::process::{PidfdFlags, Signal, WaitOptions};
 use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, waitpid};

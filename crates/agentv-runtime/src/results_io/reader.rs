@@ -1,12 +1,13 @@
 //! One record after the other, from JSONL or YAML.
 
+use crate::file_input::{self, RECORD_CAP};
 use crate::load::yaml_value;
 use crate::run_dir::LinePlace;
 use crate::writers::WriterKind;
 use agentv_wire::number;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 use std::path::Path;
 use thiserror::Error;
 
@@ -62,7 +63,10 @@ impl Reader {
         Ok(Self {
             path: name.to_owned(),
             format: if is_yaml { Format::Yaml } else { Format::Jsonl },
-            input: BufReader::with_capacity(64 * 1024, File::open(path).map_err(unreadable)?),
+            input: BufReader::with_capacity(
+                64 * 1024,
+                file_input::open_argument(path).map_err(unreadable)?,
+            ),
             raw: Vec::new(),
             converted: String::new(),
             line: 0,
@@ -132,7 +136,7 @@ impl Reader {
     fn next_line(&mut self) -> io::Result<bool> {
         loop {
             self.raw.clear();
-            if self.input.read_until(b'\n', &mut self.raw)? == 0 {
+            if file_input::read_line(&mut self.input, &mut self.raw, RECORD_CAP)? == 0 {
                 return Ok(false);
             }
             self.lines += 1;
@@ -151,7 +155,8 @@ impl Reader {
         self.line = self.lines.max(1);
         loop {
             let start = self.raw.len();
-            if self.input.read_until(b'\n', &mut self.raw)? == 0 {
+            let left = RECORD_CAP.saturating_sub(start as u64);
+            if file_input::read_line(&mut self.input, &mut self.raw, left)? == 0 {
                 return Ok(has_content(&self.raw));
             }
             self.lines += 1;

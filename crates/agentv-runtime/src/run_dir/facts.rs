@@ -1,7 +1,7 @@
 //! What `run.json` says of the world that a run was started in.
 
+use crate::file_input;
 use agentv_wire::GitHead;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What this machine is called.
@@ -13,17 +13,17 @@ pub fn host() -> Option<String> {
 /// a run.
 pub fn git_head(repo_root: &Path) -> Option<GitHead> {
     let dir = git_dir(&repo_root.join(".git"))?;
-    let head = fs::read_to_string(dir.join("HEAD")).ok()?;
+    let head = file_input::read_to_string(&dir.join("HEAD")).ok()?;
     let head = head.trim();
     let Some(reference) = head.strip_prefix("ref: ") else {
         return is_commit(head).then(|| GitHead { commit: head.to_owned(), branch: None });
     };
     // The references of a worktree are those of the repository that it belongs to.
-    let shared = fs::read_to_string(dir.join("commondir"))
+    let shared = file_input::read_to_string(&dir.join("commondir"))
         .map_or_else(|_| dir.clone(), |path| dir.join(path.trim()));
     let commit = [&dir, &shared]
         .into_iter()
-        .find_map(|dir| fs::read_to_string(dir.join(reference)).ok())
+        .find_map(|dir| file_input::read_to_string(&dir.join(reference)).ok())
         .map(|commit| commit.trim().to_owned())
         .or_else(|| packed(&shared, reference))
         .filter(|commit| is_commit(commit))?;
@@ -36,13 +36,13 @@ fn git_dir(path: &Path) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path.to_owned());
     }
-    let text = fs::read_to_string(path).ok()?;
+    let text = file_input::read_to_string(path).ok()?;
     let dir = text.strip_prefix("gitdir: ")?.trim();
     Some(path.parent()?.join(dir))
 }
 
 fn packed(dir: &Path, reference: &str) -> Option<String> {
-    let text = fs::read_to_string(dir.join("packed-refs")).ok()?;
+    let text = file_input::read_to_string(&dir.join("packed-refs")).ok()?;
     let lines = text.lines().filter_map(|line| line.split_once(' '));
     lines.filter(|(_, name)| *name == reference).map(|(commit, _)| commit.to_owned()).next()
 }
@@ -54,6 +54,7 @@ fn is_commit(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 

@@ -1,6 +1,7 @@
 //! What the files of a run folder are called.
 
 use crate::atomic_file::write_atomically;
+use crate::file_input;
 use agentv_wire::{RunInfo, number};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl RunFiles {
 
     /// What `run.json` says.
     pub fn info(&self) -> io::Result<RunInfo> {
-        Ok(serde_json::from_slice(&std::fs::read(self.info_path())?)?)
+        Ok(serde_json::from_slice(&file_input::read(&self.info_path())?)?)
     }
 
     /// Writes `run.json` so that it is there whole, the old or the new one.

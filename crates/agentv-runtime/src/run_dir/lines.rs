@@ -1,6 +1,6 @@
 //! Files of lines: shown one after the other, or one of them read again alone.
 
-use std::fs::File;
+use crate::file_input;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub struct LinePlace {
 impl LinePlace {
     /// Reads the line from its file.
     pub fn read(self, path: &Path) -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
+        let mut file = file_input::open(path)?;
         file.seek(SeekFrom::Start(self.at))?;
         let mut line = vec![0; self.bytes];
         file.read_exact(&mut line)?;
@@ -28,7 +28,7 @@ pub(super) fn lines(
     path: &Path,
     mut each: impl FnMut(&[u8], LinePlace) -> io::Result<()>,
 ) -> io::Result<bool> {
-    let file = match File::open(path) {
+    let file = match file_input::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),

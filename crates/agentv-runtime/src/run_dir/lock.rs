@@ -1,5 +1,6 @@
 //! One process at a time works on a run. The system lets go of the lock when the process ends, however it ends.
 
+use crate::file_input;
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -62,7 +63,7 @@ impl Lock {
 
     /// Whether somebody has it now.
     pub(super) fn is_held(path: &Path) -> bool {
-        let Ok(file) = File::open(path) else { return false };
+        let Ok(file) = file_input::open(path) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::resume::ResumedRun;
 use super::{Conclusion, Environment, Refused};
+use crate::file_input;
 use crate::hash::sha256_of_file;
 use crate::run::{Ended, Outputs, Plan, Resumed, RunOutcome, resume as claim};
 use crate::run_dir::{self, FolderError, Journal, Link, Past, RUN_FORMAT, RunFolder, Runs};
@@ -206,7 +207,7 @@ fn output(results: &Path, jsonl: &WriterKind, begin: &Begin<'_>) -> io::Result<O
         return Ok(None);
     }
     let mut copy = ResultFile::new(writer, create(out)?);
-    for line in BufReader::new(File::open(results)?).lines() {
+    for line in BufReader::new(file_input::open(results)?).lines() {
         // The record as it is: one of an older version stays one.
         copy.add(&(writer.copy)(&line?)?);
         copy.commit()?;

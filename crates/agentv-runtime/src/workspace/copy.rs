@@ -1,7 +1,8 @@
 //! A template → its copy: files, directories and links, with their modes and times.
 
 use super::WorkspaceError;
-use std::fs::{self, File, Permissions};
+use crate::file_input;
+use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,7 @@ fn file(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to)?;
     let modified = fs::metadata(from)?.modified()?;
     // A file system that keeps no times loses nothing that was there.
-    let _ = File::open(to).and_then(|copy| copy.set_modified(modified));
+    let _ = file_input::open(to).and_then(|copy| copy.set_modified(modified));
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use crate::settings::Environment;
 use crate::setup_args::SchemaKind;
 use agentv_core::TargetName;
 use agentv_runtime::config::{Env, Note};
+use agentv_runtime::file_input;
 use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
 use agentv_runtime::run::targets_of;
 use std::collections::BTreeSet;
@@ -161,7 +162,7 @@ impl FileCheck<'_> {
         ];
         for (kind, name) in kinds {
             let path = format!(".agentv/schema/{name}.schema.json");
-            let there = std::fs::read_to_string(self.environment.working_dir.join(&path));
+            let there = file_input::read_to_string(&self.environment.working_dir.join(&path));
             let Ok(text) = there else { continue };
             if text != schema::text(kind) {
                 let stale = Finding::good(Area::Files, &path, "is of another version of AgentV");

@@ -7,6 +7,7 @@ use crate::format::count;
 use crate::settings::Environment;
 use crate::setup_args::InitArgs;
 use crate::terminal::{self, Asker, FileStep, NoAnswer, Screen};
+use agentv_runtime::file_input;
 use agentv_runtime::load::{suites_below, targets_in};
 use agentv_wire::Exit;
 use offers::{Offer, offers};
@@ -162,7 +163,7 @@ fn act(path: &str, text: &str, dir: &Path, asker: Option<&Asker>) -> Result<Act,
     if !full.exists() {
         return Ok(Act::Create);
     }
-    if std::fs::read(&full).is_ok_and(|there| there == text.as_bytes()) {
+    if file_input::read(&full).is_ok_and(|there| there == text.as_bytes()) {
         return Ok(Act::Keep("up to date"));
     }
     let replaces = match asker {
@@ -174,7 +175,7 @@ fn act(path: &str, text: &str, dir: &Path, asker: Option<&Asker>) -> Result<Act,
 
 fn gitignore(dir: &Path) -> Write {
     let path = files::GITIGNORE.to_owned();
-    let there = std::fs::read_to_string(dir.join(&path));
+    let there = file_input::read_to_string(&dir.join(&path));
     let (text, lines) = files::gitignore(there.as_deref().unwrap_or_default());
     let act = match (there, lines) {
         (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Act::Create,

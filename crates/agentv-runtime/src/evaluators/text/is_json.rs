@@ -2,6 +2,7 @@
 
 use crate::config::{Fields, Kind, Node};
 use crate::evaluators::{Build, FromConfig, json, shown};
+use crate::file_input;
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, Verdict};
 use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
@@ -77,7 +78,7 @@ fn read_schema(
 fn load(reference: &str, build: &mut Build<'_>) -> Result<Value, String> {
     let found = build.search.find(reference).map_err(|_| format!("found no file `{reference}`"))?;
     build.depends_on(&found.path);
-    let bytes = std::fs::read(&found.path)
+    let bytes = file_input::read(&found.path)
         .map_err(|error| format!("cannot read `{reference}`: {error}"))?;
     let schema: Value = serde_json::from_slice(&bytes)
         .map_err(|error| format!("`{reference}` is not JSON: {error}"))?;

@@ -3,12 +3,13 @@
 use super::row_ids::{self, IdOrigin};
 use super::stream::{ReadRow, Row, Seen};
 use crate::config::{Node, Notes, Span};
+use crate::file_input::{self, CAP};
 use crate::load::suite::case;
 use crate::load::suite::case::LoadPurpose;
 use crate::load::suite::scope::CaseScope;
 use crate::load::syntax::json;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufReader};
 
 /// Physical lines, the buffer reused.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl Lines {
     pub(in crate::load) fn next(&mut self) -> io::Result<Option<(usize, &[u8])>> {
         loop {
             self.buffer.clear();
-            if self.reader.read_until(b'\n', &mut self.buffer)? == 0 {
+            if file_input::read_line(&mut self.reader, &mut self.buffer, CAP)? == 0 {
                 return Ok(None);
             }
             self.number += 1;

@@ -6,6 +6,7 @@ use super::jsonl;
 use super::row_ids::{self, IdOrigin, IdRepairs};
 use super::source::SourceError;
 use crate::config::{Node, Notes};
+use crate::file_input::{self, FileRefusal};
 use crate::hash::ContentHasher;
 use crate::load::suite::case::{self, LoadPurpose};
 use crate::load::suite::scope::CaseScope;
@@ -13,7 +14,7 @@ use agentv_core::EvalCase;
 use foldhash::fast::FixedState;
 use std::fs::File;
 use std::hash::BuildHasher as _;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,6 +29,9 @@ pub(in crate::load) struct StreamSource {
     repairs: IdRepairs,
 }
 
+/// How much of a pipe is copied. A file may have any size.
+const SPOOL_CAP: u64 = 256 << 20;
+
 /// Where the rows are. A pipe can be read only once, so it is copied first.
 #[derive(Debug)]
 pub(in crate::load) enum Data {
@@ -40,14 +44,17 @@ impl Data {
         if std::fs::metadata(path)?.is_file() {
             return Ok(Self::File(path.to_owned()));
         }
+        let pipe = file_input::open_argument(path)?;
         let mut copy = tempfile::NamedTempFile::new()?;
-        io::copy(&mut File::open(path)?, &mut copy)?;
+        if io::copy(&mut pipe.take(SPOOL_CAP + 1), &mut copy)? > SPOOL_CAP {
+            return Err(FileRefusal::TooLarge(SPOOL_CAP).into());
+        }
         Ok(Self::Spooled(copy))
     }
 
     pub(in crate::load) fn open(&self) -> io::Result<BufReader<File>> {
         let file = match self {
-            Self::File(path) => File::open(path)?,
+            Self::File(path) => file_input::open(path)?,
             Self::Spooled(copy) => copy.reopen()?,
         };
         Ok(BufReader::with_capacity(64 * 1024, file))

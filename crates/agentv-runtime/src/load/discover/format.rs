@@ -1,12 +1,12 @@
 //! Which files are eval files, by their names; the one place that says so.
 
 use crate::config::{Node, Notes};
+use crate::file_input::{self, CAP};
 use crate::load::dataset::csv_header;
 use crate::load::suite::defaults::TEXTS;
 use crate::load::suite::head::CASES;
 use crate::load::syntax::{json, yaml};
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 /// How an eval file is written.
@@ -57,7 +57,7 @@ pub(in crate::load) fn is_sidecar(path: &Path) -> bool {
     let beside = |ending: &&str| path.with_extension(ending).is_file();
     path.extension().is_some_and(|extension| extension == "yaml")
         && ["jsonl", "json", "csv", "tsv"].iter().any(beside)
-        && std::fs::read_to_string(path).is_ok_and(|text| is_about_dataset(&text))
+        && file_input::read_to_string(path).is_ok_and(|text| is_about_dataset(&text))
 }
 
 /// Whether a YAML text beside a dataset can be settings: it has no cases, and is no list of records, say of `convert`.
@@ -81,11 +81,11 @@ pub fn is_eval_file(path: &Path) -> bool {
         Format::Yaml if is_sidecar(path) => false,
         Format::Jsonl => !has_results(path),
         _ if is_named => true,
-        Format::Yaml => std::fs::read_to_string(path).map_or(true, |text| {
+        Format::Yaml => file_input::read_to_string(path).map_or(true, |text| {
             has_cases(&text)
                 || (yaml::parse(&text, &mut Notes::new(path)).is_none() && !has_records(&text))
         }),
-        Format::Json => std::fs::read_to_string(path).is_ok_and(|text| is_json_suite(&text)),
+        Format::Json => file_input::read_to_string(path).is_ok_and(|text| is_json_suite(&text)),
         Format::Csv => csv_header::looks_like_cases(path),
     }
 }
@@ -103,9 +103,11 @@ fn lists_cases(root: &Node<'_>) -> bool {
 
 /// Whether the first line is a record of a run.
 fn has_results(path: &Path) -> bool {
-    let mut line = String::new();
-    let read = File::open(path).and_then(|file| BufReader::new(file).read_line(&mut line));
-    let record = read.ok().and_then(|_| json::parse(line.trim_start_matches('\u{feff}')).ok());
+    let mut line = Vec::new();
+    let read = file_input::open(path)
+        .and_then(|file| file_input::read_line(&mut BufReader::new(file), &mut line, CAP));
+    let line = read.ok().and_then(|_| std::str::from_utf8(&line).ok()).unwrap_or_default();
+    let record = json::parse(line.trim_start_matches('\u{feff}')).ok();
     record.is_some_and(|record| record.get("eval_id").is_some() && record.get("id").is_none())
 }
 

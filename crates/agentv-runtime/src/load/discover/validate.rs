@@ -3,6 +3,7 @@
 use super::format::{Format, is_eval_file, is_sidecar};
 use super::paths::each_once;
 use crate::config::{Cost, Notes};
+use crate::file_input;
 use crate::load::suite::guidelines;
 use crate::load::syntax::{read_text, yaml};
 use crate::load::{Loader, Report};
@@ -90,7 +91,7 @@ fn is_settings_file(path: &Path) -> bool {
     if Format::of(path) != Some(Format::Yaml) || is_sidecar(path) {
         return false;
     }
-    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let text = file_input::read_to_string(path).unwrap_or_default();
     let root = yaml::parse(&text, &mut Notes::new(path));
     let keys = ["targets", "guideline_patterns", "$schema"];
     root.is_some_and(|root| keys.iter().any(|key| root.get(key).is_some()))
@@ -102,7 +103,7 @@ fn kind_of(path: &Path) -> FileKind {
         return FileKind::Eval;
     }
     // A file that does not even have the word need not be read twice.
-    let text = std::fs::read_to_string(path).ok().filter(|text| text.contains("$schema"));
+    let text = file_input::read_to_string(path).ok().filter(|text| text.contains("$schema"));
     let declared = text.and_then(|text| {
         let root = yaml::parse(&text, &mut Notes::new(path))?;
         match root.get("$schema")?.as_text()? {

@@ -2,6 +2,7 @@
 
 use super::guidelines::Guidelines;
 use crate::config::{FileSearch, Found};
+use crate::file_input;
 use crate::hash::sha256;
 use agentv_core::suite::Attachment;
 use std::collections::HashMap;
@@ -65,7 +66,7 @@ impl Files {
     fn read(&self, reference: &str) -> Result<Known, Missing> {
         let Found { path, display } =
             self.search.find(reference).map_err(|tried| Missing::NotFound { tried })?;
-        let bytes = std::fs::read(&path).map_err(|error| Missing::Unreadable {
+        let bytes = file_input::read(&path).map_err(|error| Missing::Unreadable {
             path: path.clone(),
             reason: error.to_string(),
         })?;

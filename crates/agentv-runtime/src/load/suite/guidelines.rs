@@ -1,6 +1,7 @@
 //! Which files are guidelines: they go to the front of the prompt instead of into the question.
 
 use crate::config::{Env, Fields, Leftovers, Note, Notes};
+use crate::file_input;
 use crate::load::select::glob::Glob;
 use crate::load::syntax::yaml;
 use agentv_core::redact::check_pattern;
@@ -101,7 +102,7 @@ const BESIDE: &str = ".agentv.yaml";
 /// other.
 fn read(path: &Path) -> (Configuration, Vec<Note>) {
     let mut notes = Notes::new(path);
-    let text = match std::fs::read_to_string(path) {
+    let text = match file_input::read_to_string(path) {
         Ok(text) => text,
         Err(error) => {
             notes.warning("config::unreadable", None, format!("the file cannot be read: {error}"));

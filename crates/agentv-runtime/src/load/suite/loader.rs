@@ -78,13 +78,13 @@ impl Loader {
         let (guidelines, guideline_notes) = Guidelines::load(dir, &self.repo_root);
         let redact = guidelines.redact.clone();
         let dirs = dotenv::directories(dir, &self.repo_root, &self.working_dir);
-        let (env, env_files) = dotenv::overlay(&self.env, &dirs);
+        let (env, env_files, env_notes) = dotenv::overlay(&self.env, &dirs);
         let files =
             Files::new(FileSearch::new(dir, &self.repo_root, &self.working_dir), guidelines);
 
         let loader = SuiteLoader { loader: self, path, files: Arc::new(files), env: env.clone() };
         let loaded = read(&loader, &mut notes);
-        report.notes.extend(guideline_notes);
+        report.notes.extend(guideline_notes.into_iter().chain(env_notes));
         report.add(notes);
         let loaded = loaded.map(|Parsed { suite, target, cases, is_of_2 }| LoadedSuite {
             suite,

@@ -2,19 +2,20 @@
 
 use super::head::CASES;
 use crate::config::{Node, Notes};
+use crate::file_input;
 use crate::load::discover::format::Format;
 use crate::load::syntax::{json, yaml};
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 /// The line of each case, from 1, by the case's place in the file. What cannot be read has none, nor have rows of a table:
 /// their cells may hold lines.
 pub fn case_lines(path: &Path) -> Vec<usize> {
-    let text = || std::fs::read_to_string(path).unwrap_or_default();
+    let text = || file_input::read_to_string(path).unwrap_or_default();
     match Format::of(path) {
         Some(Format::Jsonl) => {
-            File::open(path).map(|file| lines_of_jsonl(BufReader::new(file))).unwrap_or_default()
+            let file = file_input::open(path);
+            file.map(|file| lines_of_jsonl(BufReader::new(file))).unwrap_or_default()
         }
         Some(Format::Json) => lines_of_json(&text()),
         Some(Format::Yaml) => lines_of_yaml(&text()),

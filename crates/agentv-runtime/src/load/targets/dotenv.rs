@@ -1,23 +1,38 @@
 //! `.env` files. Values are taken as they stand: `$` means nothing here, since keys and passwords hold it.
 
-use crate::config::Env;
+use crate::config::{Env, Note, Notes};
+use crate::file_input;
 use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 /// The environment of an eval file: the process's variables, then the `.env` files from the nearest directory outwards.
-/// Also the files that were read.
-pub(in crate::load) fn overlay(env: &Env, dirs: &[PathBuf]) -> (Env, Vec<PathBuf>) {
+/// Also the files that were read, and notes on those that could not be.
+pub(in crate::load) fn overlay(env: &Env, dirs: &[PathBuf]) -> (Env, Vec<PathBuf>, Vec<Note>) {
     let mut added = BTreeMap::new();
-    let mut files = Vec::new();
+    let (mut files, mut notes) = (Vec::new(), Vec::new());
     for dir in dirs {
         let path = dir.join(".env");
-        let Ok(bytes) = std::fs::read(&path) else { continue };
-        for (name, value) in parse(&String::from_utf8_lossy(&bytes)) {
-            added.entry(name).or_insert(value);
+        match file_input::read(&path) {
+            Ok(bytes) => {
+                for (name, value) in parse(&String::from_utf8_lossy(&bytes)) {
+                    added.entry(name).or_insert(value);
+                }
+                files.push(path);
+            }
+            // Python keeps virtual environments in directories of this name.
+            Err(error) if error.kind() == ErrorKind::NotFound || path.is_dir() => {}
+            Err(error) => notes.extend(unreadable(&path, &error)),
         }
-        files.push(path);
     }
-    (env.with_added(added), files)
+    (env.with_added(added), files, notes)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Vec<Note> {
+    let mut notes = Notes::new(path);
+    let message = format!("the file cannot be read: {error}");
+    notes.warning("env::unreadable", None, message).help("make it a file, or remove it");
+    notes.finish().0
 }
 
 /// The directories whose `.env` counts, nearest first. The same as for file references, but never beyond the repository.

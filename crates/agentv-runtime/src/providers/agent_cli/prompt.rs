@@ -1,5 +1,6 @@
 //! What an agent is told, and the files that go with it.
 
+use crate::file_input;
 use agentv_core::Request;
 use agentv_core::prompt::preread::{self, Wording};
 use std::borrow::Cow;
@@ -56,8 +57,7 @@ pub fn with_contents(request: &Request, cwd: &Path) -> Contents {
 
 /// A file's text, if it has one that is fit for a prompt.
 fn contents(path: &Path) -> Option<String> {
-    let length = path.metadata().ok()?.len();
-    let bytes = if length <= TEXT_LIMIT { std::fs::read(path).ok()? } else { return None };
+    let bytes = file_input::read_capped(file_input::open(path).ok()?, TEXT_LIMIT).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     (!text.contains('\0')).then_some(text)
 }

@@ -11,6 +11,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// How large the answers may be together.
+const BATCH_CAP: usize = 64 << 20;
+
 #[async_trait]
 impl BatchProvider for Cli {
     async fn invoke_batch(
@@ -25,22 +28,26 @@ impl BatchProvider for Cli {
             values: Values { files: all_files(requests), ..Values::without_question("batch", cx) },
             cwd: &cwd,
             time_limit: self.settings.timeout_seconds,
+            output_cap: BATCH_CAP,
             label: Some(format!("batch size={}", requests.len())),
         };
         let file = self.output_file(&call, ".jsonl")?;
         let answer = self.ask_with(call, file, cx).await?;
         let lines = parse(&answer.text).map_err(ProviderError::failed)?;
         let share = share(answer.elapsed, requests.len());
-        let responses = requests.iter().map(|request| {
+        let mut responses = Vec::with_capacity(requests.len());
+        for request in requests {
             let Some(line) = lines.get(request.eval_id.as_str()) else {
-                return missing(&request.eval_id);
+                responses.push(missing(&request.eval_id));
+                continue;
             };
-            let (mut response, problems) = output::from_object(line, Otherwise::Nothing, &cwd);
+            let parsed = output::from_object(line, Otherwise::Nothing);
+            let dirs = [Some(&cwd), answer.output_dir.as_ref()];
+            let mut response = self.complete(parsed, dirs, &request.eval_id, cx).await;
             response.reported.duration_ms = response.reported.duration_ms.or(Some(share));
-            self.tell(&request.eval_id, problems, cx);
-            response
-        });
-        Ok(responses.collect())
+            responses.push(response);
+        }
+        Ok(responses)
     }
 }
 

@@ -1,6 +1,7 @@
 //! From template and request to a command, and from the command to its answer.
 
 use super::Cli;
+use crate::file_input;
 use crate::process::{Command, Gentle, Output, ProgramExit, RunError, Stdin, quote};
 use agentv_core::id::file_name;
 use agentv_core::prompt::placeholder::{Placeholder, Template};
@@ -13,9 +14,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tempfile::TempPath;
+use tokio_util::sync::CancellationToken;
 
-/// How much a command may print.
-const OUTPUT_CAP: usize = 10 << 20;
+/// How large an answer may be, and the trace that it names.
+pub(super) const OUTPUT_CAP: usize = 10 << 20;
 /// How much of what a command said goes into an error.
 const SAID_CHARS: usize = 2000;
 
@@ -26,6 +28,8 @@ pub(super) struct CommandCall<'a> {
     pub(super) values: Values<'a>,
     pub(super) cwd: &'a Path,
     pub(super) time_limit: Option<Duration>,
+    /// How much may come back, printed or in a file.
+    pub(super) output_cap: usize,
     /// What is not a plain request says so when it is echoed: `batch size=3`, `healthcheck`.
     pub(super) label: Option<String>,
 }
@@ -46,6 +50,8 @@ pub(super) struct Values<'a> {
 pub(super) struct CommandAnswer {
     pub(super) text: String,
     pub(super) elapsed: Duration,
+    /// The directory of the output file.
+    pub(super) output_dir: Option<PathBuf>,
 }
 
 impl<'a> Values<'a> {
@@ -98,15 +104,17 @@ impl Cli {
         file: Option<TempPath>,
         cx: &CallContext,
     ) -> Result<CommandAnswer, ProviderError> {
+        let cap = call.output_cap;
         let output = self.run(call, file.as_deref(), cx).await?;
         if !output.ended.is_success() {
             return Err(exit_error(&output));
         }
         let text = match &file {
-            Some(path) => read(path)?,
-            None => printed(&output)?,
+            Some(path) => read(path, cap as u64, &cx.cancel).await?,
+            None => printed(&output, cap)?,
         };
-        Ok(CommandAnswer { text, elapsed: output.elapsed })
+        let output_dir = file.as_deref().and_then(Path::parent).map(Path::to_owned);
+        Ok(CommandAnswer { text, elapsed: output.elapsed, output_dir })
     }
 
     /// Runs a command to its end, whatever that is.
@@ -134,7 +142,7 @@ impl Cli {
             unset: Vec::new(),
             stdin: Stdin::Nothing,
             time_limit: call.time_limit,
-            output_cap: OUTPUT_CAP,
+            output_cap: call.output_cap,
             gentle: Gentle::Terminate,
         };
         // In a box of its own, so that this one stays small.
@@ -223,26 +231,29 @@ impl FilesFormat {
     }
 }
 
-fn read(path: &Path) -> Result<String, ProviderError> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        let hint = if error.kind() == io::ErrorKind::NotFound {
-            "; the command must write its answer there, or print it if the template does without `{OUTPUT_FILE}`"
-        } else {
-            ""
+/// What the command wrote. It may have put anything there.
+async fn read(path: &Path, cap: u64, cancel: &CancellationToken) -> Result<String, ProviderError> {
+    let (shown, path) = (path.display(), path.to_owned());
+    let read = move || file_input::read_capped(file_input::open(&path)?, cap);
+    let bytes = file_input::off_thread(read, cancel).await.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::Interrupted => return aborted(),
+            io::ErrorKind::NotFound => {
+                "; the command must write its answer there, or print it if the template does without `{OUTPUT_FILE}`"
+            }
+            _ => "",
         };
-        let path = path.display();
-        ProviderError::failed(format!("Failed to read output file '{path}': {error}{hint}"))
+        ProviderError::failed(format!("Failed to read output file '{shown}': {error}{hint}"))
     })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// What was printed, without the newline that ends it.
-fn printed(output: &Output) -> Result<String, ProviderError> {
+fn printed(output: &Output, cap: usize) -> Result<String, ProviderError> {
     let Some(bytes) = output.stdout.bytes_if_whole() else {
-        let bytes = OUTPUT_CAP as u64 + output.stdout.dropped();
+        let bytes = cap as u64 + output.stdout.dropped();
         return Err(ProviderError::failed(format!(
-            "the command printed {bytes} bytes, and an answer may have {OUTPUT_CAP}; \
-             let it print less, or write to `{{OUTPUT_FILE}}`"
+            "the command printed {bytes} bytes, and an answer may have {cap}; let it print less"
         )));
     };
     Ok(String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r']).to_owned())
@@ -267,12 +278,14 @@ pub(super) fn exit_error(output: &Output) -> ProviderError {
     }
 }
 
+fn aborted() -> ProviderError {
+    ProviderError::new(ProviderErrorKind::Cancelled, "CLI provider request was aborted")
+}
+
 fn run_error(error: &RunError) -> ProviderError {
     match error {
         RunError::TimedOut { after, .. } => ProviderError::timed_out("CLI provider", *after),
-        RunError::Cancelled => {
-            ProviderError::new(ProviderErrorKind::Cancelled, "CLI provider request was aborted")
-        }
+        RunError::Cancelled => aborted(),
         RunError::Spawn { source, .. } => {
             let hint = match source.kind() {
                 io::ErrorKind::ArgumentListTooLong => {

@@ -1,6 +1,6 @@
 //! The probe before the first request.
 
-use super::command::{CommandCall, Values, exit_error};
+use super::command::{CommandCall, OUTPUT_CAP, Values, exit_error};
 use super::{Cli, Healthcheck};
 use crate::http;
 use agentv_core::provider::{ProviderErrorKind, seconds};
@@ -26,6 +26,7 @@ impl Cli {
                     values: Values::without_question("healthcheck", cx),
                     cwd: &cwd,
                     time_limit: limit(timeout_seconds),
+                    output_cap: OUTPUT_CAP,
                     label: Some("healthcheck".to_owned()),
                 };
                 self.probe(call, cx).await

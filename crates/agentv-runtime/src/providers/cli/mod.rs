@@ -26,14 +26,17 @@ pub use settings::{CliSettings, Healthcheck};
 
 use super::{Deps, FromSettings, Health, Need};
 use crate::config::{Env, Fields, Leftovers};
+use crate::file_input;
 use crate::process::{Processes, first_program};
+use agentv_core::call::Role;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
     TargetName,
 };
 use async_trait::async_trait;
-use command::{CommandCall, Values};
+use command::{CommandCall, OUTPUT_CAP, Values};
+use output::ParsedOutput;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -96,14 +99,14 @@ impl Provider for Cli {
                     values: Values::of(request, cx),
                     cwd: &cwd,
                     time_limit: self.settings.timeout_seconds,
+                    output_cap: OUTPUT_CAP,
                     label: None,
                 },
                 cx,
             )
             .await?;
-        let (response, problems) = output::parse(&answer.text, &cwd);
-        self.tell(&request.eval_id, problems, cx);
-        Ok(response)
+        let dirs = [Some(&cwd), answer.output_dir.as_ref()];
+        Ok(self.complete(output::parse(&answer.text), dirs, &request.eval_id, cx).await)
     }
 
     fn info(&self) -> ProviderInfo {
@@ -143,10 +146,34 @@ impl Cli {
         dir.map_or_else(|| self.eval_dir.clone(), |dir| self.eval_dir.join(Path::new(dir)))
     }
 
-    /// Passes on what was odd about an output that was used all the same.
-    fn tell(&self, eval_id: &str, problems: output::Problems, cx: &CallContext) {
+    /// Adds the trace that an output names, and passes on what was odd about it. `dirs` are those that the command may
+    /// leave files in; the first is where it ran.
+    async fn complete(
+        &self,
+        parsed: ParsedOutput,
+        dirs: [Option<&PathBuf>; 2],
+        eval_id: &str,
+        cx: &CallContext,
+    ) -> Response {
+        let ParsedOutput { mut response, mut problems, trace_ref } = parsed;
+        // Nobody looks at the trace of a judge.
+        if let Some(reference) = trace_ref.filter(|_| cx.purpose.role == Role::Candidate) {
+            let dirs: Vec<PathBuf> = dirs.into_iter().flatten().cloned().collect();
+            let name = reference.clone();
+            let read = move || {
+                let dirs: Vec<&Path> = dirs.iter().map(PathBuf::as_path).collect();
+                output::read_trace(&name, &dirs)
+            };
+            match file_input::off_thread(read, &cx.cancel).await {
+                Ok(events) => response.trace = Some(events),
+                Err(problem) => {
+                    problems.push(format!("the trace file `{reference}` is ignored: {problem}"));
+                }
+            }
+        }
         for problem in problems {
             cx.log.warn(format!("[cli-provider:{}] {eval_id}: {problem}", self.target));
         }
+        response
     }
 }

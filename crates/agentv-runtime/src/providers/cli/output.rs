@@ -2,13 +2,16 @@
 //!
 //! A bad part costs only itself. An answer that was paid for is never lost over a wrong number beside it.
 
+use super::command::OUTPUT_CAP;
 use crate::config::same_key;
+use crate::file_input;
 use agentv_core::Response;
 use agentv_core::metrics::{amount, reported};
 use agentv_wire::{Object, OutputMessage, ToolCall, TraceEvent};
 use serde_json::Value;
 use std::borrow::Cow;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What was left out of an output, and why. The user is warned of each.
 pub(super) type Problems = Vec<String>;
@@ -21,37 +24,40 @@ pub(super) enum Otherwise<'a> {
     Nothing,
 }
 
-/// Reads the output of one question. `cwd` is where the command ran.
-pub(super) fn parse(text: &str, cwd: &Path) -> (Response, Problems) {
+/// What an output says.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct ParsedOutput {
+    pub(super) response: Response,
+    pub(super) problems: Problems,
+    /// The file with the trace. None if the output has a trace itself, or is the answer as a whole: what a model says is
+    /// not for us.
+    pub(super) trace_ref: Option<String>,
+}
+
+/// Reads the output of one question.
+pub(super) fn parse(text: &str) -> ParsedOutput {
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
-        Ok(Value::Object(object)) => from_object(&object, Otherwise::Text(text), cwd),
-        _ => (Response::text(text), Problems::new()),
+        Ok(Value::Object(object)) => from_object(&object, Otherwise::Text(text)),
+        _ => ParsedOutput { response: Response::text(text), ..ParsedOutput::default() },
     }
 }
 
 /// Reads the keys that are known; others are the command's own.
-pub(super) fn from_object(
-    object: &Object,
-    otherwise: Otherwise<'_>,
-    cwd: &Path,
-) -> (Response, Problems) {
+pub(super) fn from_object(object: &Object, otherwise: Otherwise<'_>) -> ParsedOutput {
     let object = &*in_snake_case(object, &KEYS);
     let (reported, mut problems) = reported(object);
     let messages = list(object, "output_messages", &mut problems, message);
     let messages = messages.filter(|messages| !messages.is_empty());
     let text = object.get("text").and_then(text);
-    let response = Response {
-        text: match (text, &messages, otherwise) {
-            (Some(text), ..) => Some(text),
-            (None, None, Otherwise::Text(whole)) => Some(whole.to_owned()),
-            (None, ..) => None,
-        },
-        messages,
-        trace: trace(object, cwd, &mut problems),
-        reported,
-        ..Response::default()
+    let trace = trace(object, &mut problems);
+    let (text, is_answer) = match (text, &messages, otherwise) {
+        (None, None, Otherwise::Text(whole)) => (Some(whole.to_owned()), true),
+        (text, ..) => (text, false),
     };
-    (response, problems)
+    let trace_ref = object.get("trace_ref").and_then(Value::as_str).map(str::to_owned);
+    let trace_ref = trace_ref.filter(|_| trace.is_none() && !is_answer);
+    let response = Response { text, messages, trace, reported, ..Response::default() };
+    ParsedOutput { response, problems, trace_ref }
 }
 
 /// The keys of an answer that `camelCase` spells differently.
@@ -179,30 +185,23 @@ impl Part<'_> {
     }
 }
 
-/// The trace in the output, else the one in the file that the output names.
-fn trace(object: &Object, cwd: &Path, problems: &mut Problems) -> Option<Vec<TraceEvent>> {
+/// The trace in the output.
+fn trace(object: &Object, problems: &mut Problems) -> Option<Vec<TraceEvent>> {
     let given = list(object, "trace", problems, |value, place, odd| {
         let event = serde_json::from_value(value.clone());
         event.map_err(|error| odd.push(format!("{place} is left out: {error}"))).ok()
     });
     // A list of which nothing is left says as little as none.
     let was_empty = object.get("trace").and_then(Value::as_array).is_some_and(Vec::is_empty);
-    if let Some(given) = given.filter(|given| was_empty || !given.is_empty()) {
-        return Some(given);
-    }
-    let reference = object.get("trace_ref")?.as_str()?;
-    match read_trace(&cwd.join(reference)) {
-        Ok(events) => Some(events),
-        Err(problem) => {
-            problems.push(format!("the trace file `{reference}` is ignored: {problem}"));
-            None
-        }
-    }
+    given.filter(|given| was_empty || !given.is_empty())
 }
 
-fn read_trace(path: &Path) -> Result<Vec<TraceEvent>, String> {
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
+/// The trace in the file that an output names. The first of `dirs` is where the command ran; the file must lie in one of
+/// them, since a path may come from what a model has said.
+pub(super) fn read_trace(reference: &str, dirs: &[&Path]) -> io::Result<Vec<TraceEvent>> {
+    let path = dirs.first().map_or_else(PathBuf::new, |dir| dir.join(reference));
+    let file = file_input::open_inside(&path, dirs)?;
+    Ok(serde_json::from_slice(&file_input::read_capped(file, OUTPUT_CAP as u64)?)?)
 }
 
 #[cfg(test)]
@@ -213,7 +212,8 @@ mod tests {
     use serde_json::json;
 
     fn parsed(text: &str) -> (Response, Problems) {
-        parse(text, Path::new("/nowhere"))
+        let ParsedOutput { response, problems, .. } = parse(text);
+        (response, problems)
     }
 
     /// The response as JSON, without what is empty, and how many problems there were.
@@ -328,18 +328,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::write(dir.path().join("good.json"), r#"[{"type": "message"}]"#).unwrap();
         std::fs::write(dir.path().join("bad.json"), r#"[{"type": "message"}, {}]"#).unwrap();
-        let read = |output: Value| parse(&output.to_string(), dir.path());
+        let read = |reference: &str| read_trace(reference, &[dir.path()]).ok();
+        assert_eq!(read("good.json"), Some(vec![TraceEvent::of(TraceEventType::Message)]));
+        for file in ["bad.json", "none.json", ".", "/dev/null"] {
+            assert_eq!(read(file), None, "{file}");
+        }
+    }
 
+    #[test]
+    fn a_trace_file_is_named_beside_an_answer_that_has_no_trace() {
+        let named = |output: Value| parse(&output.to_string()).trace_ref;
         for key in ["trace_ref", "traceRef"] {
-            let (response, _) = read(json!({"text": "t", key: "good.json"}));
-            assert_eq!(response.trace, Some(vec![TraceEvent::of(TraceEventType::Message)]));
+            assert_eq!(named(json!({"text": "t", key: "a.json"})).as_deref(), Some("a.json"));
         }
-        for file in ["bad.json", "none.json", "."] {
-            let (response, problems) = read(json!({"text": "t", "trace_ref": file}));
-            assert_eq!((response.trace, problems.len()), (None, 1));
-        }
-        let (response, _) = read(json!({"text": "t", "trace_ref": "good.json", "trace": []}));
-        assert_eq!(response.trace, Some(vec![]));
+        assert_eq!(named(json!({"text": "t", "trace_ref": "a.json", "trace": []})), None);
+        // This is what a model has said, and not what the command says about it.
+        assert_eq!(named(json!({"answer": 42, "trace_ref": "a.json"})), None);
     }
 
     #[test]
@@ -393,7 +397,7 @@ mod tests {
             let text = value.to_string();
             let (response, _) = parsed(&text);
             prop_assert!(response.text.is_some() || response.messages.is_some());
-            let _ = from_object(value.as_object().unwrap_or(&Object::new()), Otherwise::Nothing, Path::new("/"));
+            let _ = from_object(value.as_object().unwrap_or(&Object::new()), Otherwise::Nothing);
         }
     }
 }

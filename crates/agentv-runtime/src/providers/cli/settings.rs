@@ -11,8 +11,9 @@ use std::time::Duration;
 /// prints.
 ///
 /// An answer is plain text, or a JSON object with `text` or `output_messages` and, if known, `token_usage`, `cost_usd` and
-/// `duration_ms`. Keys may be in `camelCase`, too; an object without any of them is text. Still read, but deprecated: `trace`, a list of events, and `trace_ref`, the path of a file with one; the
-/// `tool_calls` of `output_messages` say more.
+/// `duration_ms`. Keys may be in `camelCase`, too; an object without any of them is text. Still read, but deprecated: `trace`, a list of events, and `trace_ref`, the path of a file with one in the
+/// directory of the command or of the output file; the `tool_calls` of `output_messages` say more. An answer has at most
+/// 10 MiB, and so has the file with its trace; the answers of a batch have 64 MiB together.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CliSettings {
     /// The command, for `/bin/sh -c`. Also called `command`. May be `${{ VARIABLE }}` as a whole.

@@ -1,12 +1,12 @@
 //! A file of recordings. It may be large, so only where each of them stands is kept in memory.
 
 use crate::config::suggestion;
+use crate::file_input::{self, RECORD_CAP};
 use agentv_core::Response;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// What became of one case, once.
@@ -54,12 +54,12 @@ struct Head<'l> {
 
 impl Recordings {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let mut reader = BufReader::with_capacity(64 * 1024, File::open(path)?);
+        let mut reader = BufReader::with_capacity(64 * 1024, file_input::open(path)?);
         let mut recordings = Self { path: path.to_owned(), places: HashMap::new(), bad_line: None };
         let (mut buffer, mut offset) = (Vec::new(), 0);
         for line in 1.. {
             buffer.clear();
-            let length = reader.read_until(b'\n', &mut buffer)?;
+            let length = file_input::read_line(&mut reader, &mut buffer, RECORD_CAP)?;
             if length == 0 {
                 break;
             }
@@ -104,7 +104,7 @@ impl Recordings {
     }
 
     fn bytes(&self, place: Place) -> io::Result<Vec<u8>> {
-        let mut file = File::open(&self.path)?;
+        let mut file = file_input::open(&self.path)?;
         file.seek(SeekFrom::Start(place.offset))?;
         let mut bytes = vec![0; place.length];
         file.read_exact(&mut bytes)?;

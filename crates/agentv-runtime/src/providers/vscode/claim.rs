@@ -5,6 +5,7 @@
 //! `subagent.lock` early, and a `subagent.lock` of an AgentV that was killed is known to be stale. One that another tool
 //! made is respected, since nobody can know.
 
+use crate::file_input;
 use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -81,7 +82,7 @@ impl Drop for SubagentClaim {
     fn drop(&mut self) {
         let lock = self.dir.join(LOCK);
         // An agent may have deleted it, and another tool may have made its own since.
-        if fs::read_to_string(&lock).is_ok_and(|text| text == self.text) {
+        if file_input::read_to_string(&lock).is_ok_and(|text| text == self.text) {
             let _ = remove(&lock);
         }
     }
@@ -108,7 +109,7 @@ impl Focus {
 
 /// Who has the subagent in this folder, without taking it.
 pub(super) fn look(dir: &Path) -> SubagentState {
-    state(dir, File::open(dir.join(CLAIM)).ok().as_ref())
+    state(dir, file_input::open(&dir.join(CLAIM)).ok().as_ref())
 }
 
 /// Leaves the system's lock on `claim` with us if the answer is `Free`; it ends when the file is closed.
@@ -119,7 +120,7 @@ fn state(dir: &Path, claim: Option<&File>) -> SubagentState {
         // No AgentV was ever here, or the file system has no locks; then `subagent.lock` is all there is to go by.
         None | Some(Err(TryLockError::Error(_))) => false,
     };
-    match fs::read(dir.join(LOCK)) {
+    match file_input::read(&dir.join(LOCK)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => SubagentState::Free,
         Ok(text) if is_ours_alone && text.starts_with(OURS.as_bytes()) => SubagentState::Free,
         _ => SubagentState::Locked,

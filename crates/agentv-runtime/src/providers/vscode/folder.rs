@@ -1,5 +1,6 @@
 //! What is in a subagent's folder. Agents work in it, so a link that they put in the place of a folder is not followed.
 
+use crate::file_input;
 use serde_json::{Map, Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -126,7 +127,7 @@ impl CodeWorkspace {
     /// Reads a template. Its folders are relative to itself.
     pub(super) fn read(path: &Path) -> Result<Self, TemplateError> {
         let shape = |expected| TemplateError::Shape { path: path.to_owned(), expected };
-        let text = fs::read_to_string(path)
+        let text = file_input::read_to_string(path)
             .map_err(|source| TemplateError::Read { path: path.to_owned(), source })?;
         let value = serde_json::from_str(text.trim_start_matches('\u{feff}'));
         let value: Value = value.map_err(|source| {

@@ -4,10 +4,10 @@
 //! to: <path>` in a request and a line `<n>. messages/<name>` for each request in an orchestrator file.
 
 use super::folder;
+use crate::file_input;
 use agentv_core::Request;
 use agentv_core::prompt::preread::{self, Wording};
 use std::fmt::Write as _;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -105,7 +105,8 @@ impl Mail {
 
     /// The responses in the order of the requests, with the files they came in.
     pub(super) fn read(&self) -> io::Result<Vec<(String, &Path)>> {
-        let read = |letter: &'_ Letter| fs::read(&letter.response).map(|bytes| plain(&bytes));
+        let read =
+            |letter: &'_ Letter| file_input::read(&letter.response).map(|bytes| plain(&bytes));
         self.letters.iter().map(|letter| Ok((read(letter)?, letter.response.as_path()))).collect()
     }
 }
@@ -166,6 +167,7 @@ fn orchestrator_text(letters: &[Letter]) -> String {
 mod tests {
     use super::*;
     use agentv_core::EvalId;
+    use std::fs;
 
     fn request(question: &str) -> Request {
         Request {
