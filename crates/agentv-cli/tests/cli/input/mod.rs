@@ -2,6 +2,7 @@
 //! None of it stops a run, fills the memory, or shows a key.
 
 mod files;
+mod folders;
 mod pipes;
 mod traces;
 

@@ -4,3 +4,4 @@ pub(super) mod format;
 pub(super) mod paths;
 pub(super) mod suites;
 pub(super) mod validate;
+pub(super) mod walk;

@@ -1,6 +1,7 @@
 //! Where things are: the repository's root, the eval files that arguments name, the targets file.
 
 use super::format::{Format, is_eval_file, is_sidecar};
+use crate::file_input;
 use crate::load::select::glob;
 use agentv_core::SuiteId;
 use std::collections::HashSet;
@@ -94,10 +95,12 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// Leaves out files that are named before, however they are spelled.
+/// Leaves out files that are named before, however they are spelled. What cannot be looked at stays.
 pub(super) fn each_once(files: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut known = HashSet::new();
-    files.into_iter().filter(|file| known.insert(canonical(file))).collect()
+    let mut is_new =
+        |file: &PathBuf| file.metadata().map_or(true, |found| known.insert(file_input::id(&found)));
+    files.into_iter().filter(|file| is_new(file)).collect()
 }
 
 /// What a suite is known by: its canonical path from the project's root, or its absolute one outside of the project.

@@ -2,12 +2,13 @@
 
 use super::format::{Format, is_eval_file, is_sidecar};
 use super::paths::each_once;
+use super::walk::{FilesBelow, files_below};
 use crate::config::{Cost, Notes};
 use crate::file_input;
 use crate::load::suite::guidelines;
 use crate::load::syntax::{read_text, yaml};
 use crate::load::{Loader, Report};
-use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -60,30 +61,14 @@ pub fn validatable(path: &Path) -> io::Result<Vec<PathBuf>> {
     if !std::fs::metadata(path)?.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let mut found = Vec::new();
-    let mut waiting = vec![path.to_owned()];
-    // A link may lead to a directory that is looked through already.
-    let mut known = HashSet::new();
-    while let Some(dir) = waiting.pop() {
-        if !known.insert(dir.canonicalize()?) {
-            continue;
-        }
-        for entry in std::fs::read_dir(&dir)? {
-            let path = entry?.path();
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default();
-            if path.is_dir() {
-                if !name.starts_with('.') && name != "node_modules" {
-                    waiting.push(path);
-                }
-            } else if is_eval_file(&path) || is_settings_file(&path) {
-                found.push(path);
-            }
-        }
+    let is_ours =
+        |name: &OsStr| !name.as_encoded_bytes().starts_with(b".") && name != "node_modules";
+    let FilesBelow { mut files, unreadable } = files_below(path, is_ours);
+    if let Some((dir, error)) = unreadable.into_iter().next() {
+        return Err(io::Error::new(error.kind(), format!("`{}`: {error}", dir.display())));
     }
-    Ok(each_once(found))
+    files.retain(|path| is_eval_file(path) || is_settings_file(path));
+    Ok(each_once(files))
 }
 
 /// Whether a file holds targets or configuration.

@@ -1,8 +1,8 @@
 //! Globs as users of shells know them: `*` stops at `/`, `**` does not. Whether wildcards match a leading dot depends on what
 //! is matched.
 
+use crate::load::discover::walk::files_below;
 use globset::{GlobBuilder, GlobMatcher};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// A pattern that was checked.
@@ -59,41 +59,15 @@ pub(in crate::load) fn expand(pattern: &str, dir: &Path) -> Result<Vec<PathBuf>,
         .components()
         .take_while(|part| !has_wildcard(part.as_os_str()))
         .collect();
-    let mut found = Vec::new();
     let start = if plain.is_file() { plain.parent().unwrap_or(dir).to_owned() } else { plain };
-    // A link that leads back up would be walked for ever.
-    let _ = walk(&start, 64, &mut |path| {
-        if glob.matches_hidden(path) {
-            found.push(path.to_owned());
-        }
-    });
+    // A directory that cannot be read hides its files, not its neighbours.
+    let mut found = files_below(&start, |name| name != "node_modules" && name != ".git").files;
+    found.retain(|path| glob.matches_hidden(path));
     Ok(found)
 }
 
 fn has_wildcard(part: &std::ffi::OsStr) -> bool {
     part.to_string_lossy().contains(['*', '?', '[', '{'])
-}
-
-fn walk(dir: &Path, depth: usize, visit: &mut dyn FnMut(&Path)) -> io::Result<()> {
-    if depth == 0 {
-        return Ok(());
-    }
-    let mut entries: Vec<PathBuf> =
-        std::fs::read_dir(dir)?.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            let skipped =
-                path.file_name().is_some_and(|name| name == "node_modules" || name == ".git");
-            if !skipped {
-                // A directory that cannot be read hides its files, not its neighbours.
-                let _ = walk(&path, depth - 1, visit);
-            }
-        } else if path.is_file() {
-            visit(&path);
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
