@@ -44,9 +44,13 @@ fn stays_home(attempt: &Attempt<'_>) -> bool {
         && asked.first().is_some_and(|first| same_host(first, attempt.url()))
 }
 
-/// The same host and port, or the same host behind TLS now.
+/// The same scheme, host and port, or the same host behind TLS now, at the ports that are meant for it. Who answers at
+/// another port may be another.
 fn same_host(from: &Url, to: &Url) -> bool {
-    let moved_to_tls = from.scheme() == "http" && to.scheme() == "https";
+    let is = |url: &Url, scheme, port| {
+        url.scheme() == scheme && url.port_or_known_default() == Some(port)
+    };
+    let moved_to_tls = is(from, "http", 80) && is(to, "https", 443);
     from.host_str() == to.host_str() && (from.origin() == to.origin() || moved_to_tls)
 }
 
@@ -66,6 +70,9 @@ mod tests {
         check("https://a.example/", "http://a.example/", false);
         check("https://a.example/", "https://b.example/", false);
         check("http://127.0.0.1:1/", "http://127.0.0.1:2/", false);
+        check("http://a.example/", "https://a.example:8443/", false);
+        check("http://a.example:8080/", "https://a.example/", false);
+        check("http://a.example:443/", "https://a.example/", false);
     }
 
     #[test]

@@ -12,6 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 /// No answer of a model is this large; more would only fill the memory.
 const BODY_CAP: usize = 64 << 20;
+/// How much of an error is read. Far less is shown, so the rest would only cost time.
+const ERROR_CAP: usize = 64 << 10;
 
 /// What is asked of an API.
 #[derive(Debug)]
@@ -60,11 +62,12 @@ async fn send<'a, B: Serialize>(post: &HttpPost<'a, B>) -> Result<HttpResponse<'
         .map_err(|error| ProviderError::failed(format!("the request is no JSON: {error}")))?;
     let request = client.post(post.url.clone()).headers(headers(post)?).body(body);
     let mut response = request.send().await.map_err(|error| broken(&host, error))?;
-    let body = read(&mut response, &host).await?;
     let secrets: Vec<&Secret> = post.key.iter().map(|header| header.key).collect();
     if !response.status().is_success() {
+        let body = read_head(&mut response, &host).await?;
         return Err(refused(&host, response.status(), response.headers(), &body, &secrets));
     }
+    let body = read(&mut response, &host).await?;
     Ok(HttpResponse { host, body, secrets })
 }
 
@@ -86,16 +89,31 @@ fn headers<B>(post: &HttpPost<'_, B>) -> Result<HeaderMap, ProviderError> {
 }
 
 async fn read(response: &mut Response, host: &str) -> Result<Vec<u8>, ProviderError> {
-    let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
-    let mut body = Vec::with_capacity(announced.unwrap_or_default().min(1 << 20));
+    let too_large = || {
+        let mib = BODY_CAP >> 20;
+        ProviderError::failed(format!("the answer of {host} is larger than {mib} MiB"))
+    };
+    let announced = usize::try_from(response.content_length().unwrap_or(0)).unwrap_or(usize::MAX);
+    if announced > BODY_CAP {
+        return Err(too_large());
+    }
+    let mut body = Vec::with_capacity(announced.min(1 << 20));
     while let Some(piece) = response.chunk().await.map_err(|error| broken(host, error))? {
         if body.len() + piece.len() > BODY_CAP {
-            let mib = BODY_CAP >> 20;
-            return Err(ProviderError::failed(format!(
-                "the answer of {host} is larger than {mib} MiB"
-            )));
+            return Err(too_large());
         }
         body.extend_from_slice(&piece);
+    }
+    Ok(body)
+}
+
+/// The beginning of a body. The rest stays where it is, and the connection is closed.
+async fn read_head(response: &mut Response, host: &str) -> Result<Vec<u8>, ProviderError> {
+    let mut body = Vec::new();
+    while body.len() < ERROR_CAP
+        && let Some(piece) = response.chunk().await.map_err(|error| broken(host, error))?
+    {
+        body.extend_from_slice(&piece[..piece.len().min(ERROR_CAP - body.len())]);
     }
     Ok(body)
 }
@@ -123,9 +141,20 @@ impl HttpResponse<'_> {
                 if error.is_data() { "has another shape than expected" } else { "is no JSON" };
             ProviderError::failed(format!(
                 "the answer of {host} {what} (line {line}, column {column}): {}",
-                excerpt(body, secrets)
+                excerpt(self.head(), secrets)
             ))
         })
+    }
+
+    /// The error for an answer that is JSON, but lacks what every answer of this API has.
+    pub fn lacks(&self, what: &str) -> ProviderError {
+        let said = excerpt(self.head(), &self.secrets);
+        ProviderError::failed(format!("the answer of {} has no {what}: {said}", self.host))
+    }
+
+    /// As much of the body as is looked at for an error.
+    fn head(&self) -> &[u8] {
+        &self.body[..self.body.len().min(ERROR_CAP)]
     }
 
     /// The error that the body tells of, though the server answered with success: gateways do that.
@@ -133,12 +162,12 @@ impl HttpResponse<'_> {
         let status = status.and_then(|status| StatusCode::from_u16(status).ok());
         match status.filter(|status| !status.is_success()) {
             Some(status) => {
-                refused(&self.host, status, &HeaderMap::new(), &self.body, &self.secrets)
+                refused(&self.host, status, &HeaderMap::new(), self.head(), &self.secrets)
             }
             None => ProviderError::failed(format!(
                 "{} answered with an error: {}",
                 self.host,
-                excerpt(&self.body, &self.secrets)
+                excerpt(self.head(), &self.secrets)
             )),
         }
     }

@@ -1,6 +1,7 @@
 //! Input that was made to harm, or is only unusual: files that are no files, folders without an end, bodies without an end.
 //! None of it stops a run, fills the memory, or shows a key.
 
+mod bodies;
 mod files;
 mod folders;
 mod pipes;
