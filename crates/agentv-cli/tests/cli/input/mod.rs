@@ -5,6 +5,7 @@ mod bodies;
 mod files;
 mod folders;
 mod pipes;
+mod shapes;
 mod traces;
 
 use agentv_test_support::TestContext;

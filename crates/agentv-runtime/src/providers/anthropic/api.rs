@@ -80,8 +80,7 @@ impl<'a> AnthropicBody<'a> {
 struct Answered {
     id: Option<String>,
     model: Option<String>,
-    #[serde(default)]
-    content: Vec<Block>,
+    content: Option<Vec<Block>>,
     stop_reason: Option<String>,
     stop_details: Option<Value>,
     usage: Option<Counted>,
@@ -115,10 +114,17 @@ pub(super) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError
     if answered.error.is_some() {
         return Err(answer.as_error(None));
     }
+    let Some(content) = answered.content else { return Err(answer.lacks("`content`")) };
+    if content.is_empty() && answered.stop_reason.is_none() {
+        return Err(answer.lacks("`stop_reason`"));
+    }
     let (mut text, mut calls) = (String::new(), Vec::new());
-    for block in answered.content {
+    for block in content {
         match block.kind.as_str() {
-            "text" => text.push_str(block.text.as_deref().unwrap_or_default()),
+            "text" => match block.text {
+                Some(piece) => text.push_str(&piece),
+                None => return Err(answer.lacks("`text` in its block of text")),
+            },
             "tool_use" | "server_tool_use" => calls.push(ToolCall {
                 tool: block.name.unwrap_or_default(),
                 input: block.input,

@@ -139,27 +139,38 @@ struct CachedPart {
 fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let completion: Completion = answer.json()?;
     let Some(choice) = completion.choices.into_iter().next() else {
-        let code = completion.error.as_ref().and_then(|error| error.get("code")?.as_u64());
+        let Some(error) = completion.error else { return Err(answer.lacks("`choices`")) };
+        let code = error.get("code").and_then(Value::as_u64);
         return Err(answer.as_error(code.and_then(|code| u16::try_from(code).ok())));
     };
     let Said { content, refusal, tool_calls } = choice.message;
-    let calls = tool_calls.into_iter().flatten();
+    let calls: Vec<_> = tool_calls.into_iter().flatten().filter_map(Call::into_wire).collect();
+    let refusal = refusal.filter(|text| !text.is_empty());
+    // A model that was stopped may have said nothing. One that ended by itself has said something, if only `""`.
+    let is_stopped = choice.finish_reason.as_deref().is_some_and(|reason| reason != "stop");
+    let text = match content.map(text) {
+        Some(Some(text)) => text,
+        None if is_stopped || refusal.is_some() || !calls.is_empty() => String::new(),
+        None | Some(None) => return Err(answer.lacks("text in `content`")),
+    };
     Ok(ChatReply {
-        text: content.map(text).unwrap_or_default(),
-        calls: calls.filter_map(Call::into_wire).collect(),
+        text,
+        calls,
         finish_reason: choice.finish_reason,
-        refusal: refusal.filter(|text| !text.is_empty()),
+        refusal,
         model: completion.model,
         id: completion.id,
         usage: completion.usage.and_then(Counted::usage),
     })
 }
 
-fn text(content: Value) -> String {
+fn text(content: Value) -> Option<String> {
     match content {
-        Value::String(text) => text,
-        Value::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
-        _ => String::new(),
+        Value::String(text) => Some(text),
+        Value::Array(parts) => {
+            Some(parts.iter().filter_map(|part| part.get("text")?.as_str()).collect())
+        }
+        _ => None,
     }
 }
 

@@ -98,8 +98,7 @@ struct Answered {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Candidate {
-    #[serde(default)]
-    content: Said,
+    content: Option<Said>,
     finish_reason: Option<String>,
 }
 
@@ -149,12 +148,19 @@ pub(super) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError
     let answered: Answered = answer.json()?;
     let blocked = answered.prompt_feedback.and_then(|feedback| feedback.block_reason);
     if answered.candidates.is_empty() && blocked.is_none() {
-        let code = answered.error.as_ref().and_then(|error| error.get("code")?.as_u64());
+        let Some(error) = answered.error else { return Err(answer.lacks("`candidates`")) };
+        let code = error.get("code").and_then(Value::as_u64);
         return Err(answer.as_error(code.and_then(|code| u16::try_from(code).ok())));
     }
     let candidate = answered.candidates.into_iter().next().unwrap_or_default();
+    // A model that was stopped may have said nothing.
+    let is_stopped = candidate.finish_reason.as_deref().is_some_and(|reason| reason != "STOP");
+    if candidate.content.is_none() && !is_stopped && blocked.is_none() {
+        return Err(answer.lacks("`content`"));
+    }
     let (mut text, mut calls) = (String::new(), Vec::new());
-    for part in candidate.content.parts.into_iter().filter(|part| !part.thought) {
+    let parts = candidate.content.map(|content| content.parts).unwrap_or_default();
+    for part in parts.into_iter().filter(|part| !part.thought) {
         text.push_str(part.text.as_deref().unwrap_or_default());
         calls.extend(part.function_call.map(|Call { id, name, args }| ToolCall {
             tool: name.unwrap_or_default(),
