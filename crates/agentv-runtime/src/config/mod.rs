@@ -4,6 +4,7 @@
 
 mod env;
 mod fields;
+mod masking;
 mod node;
 mod note;
 mod number;

@@ -1,6 +1,7 @@
 //! What is wrong in a file: a value, gathered in a list, not an exception.
 
 use super::Span;
+use super::masking::secret_pieces;
 use super::names_a_secret;
 use agentv_core::Redactor;
 use serde::Serialize;
@@ -294,13 +295,11 @@ impl Notes {
 
     /// Turns byte ranges into places. `first_line` is the number of the first line of `text` in its file, from 1.
     pub fn locate(&mut self, text: &str, first_line: usize) {
-        // Stars of the same length, so that every place stays where it is.
-        let starred = (!self.hidden.is_empty()).then(|| with_stars(text, &self.hidden));
-        let text = starred.as_deref().unwrap_or(text);
         for note in &mut self.list {
             if let Some(span) = note.span.take() {
                 let path = Arc::clone(&note.place.path);
-                note.place = place(path, text, first_line, span);
+                note.place = place(path, text, span, &self.hidden);
+                note.place.line += first_line;
             }
         }
     }
@@ -342,14 +341,14 @@ impl Notes {
     }
 }
 
-/// The text with stars in place of the hidden pieces; line ends stay.
-fn with_stars(text: &str, hidden: &[Span]) -> String {
-    let is_hidden = |at: usize| {
-        hidden.iter().any(|span| (span.start as usize..span.end as usize).contains(&at))
-    };
-    let mut starred = String::with_capacity(text.len());
-    for (at, letter) in text.char_indices() {
-        if is_hidden(at) && !matches!(letter, '\n' | '\r') {
+/// A part of a text with stars in place of the secret pieces. There are as many stars as bytes, so that every place stays
+/// where it is.
+fn with_stars(text: &str, part: Range<usize>, mut secrets: Vec<Range<usize>>) -> String {
+    secrets.retain(|secret| secret.start < part.end && part.start < secret.end);
+    let is_hidden = |at: usize| secrets.iter().any(|secret| secret.contains(&at));
+    let mut starred = String::with_capacity(part.len());
+    for (at, letter) in text[part.clone()].char_indices() {
+        if is_hidden(part.start + at) {
             starred.extend(std::iter::repeat_n('*', letter.len_utf8()));
         } else {
             starred.push(letter);
@@ -358,22 +357,28 @@ fn with_stars(text: &str, hidden: &[Span]) -> String {
     starred
 }
 
-fn place(path: Arc<Path>, text: &str, first_line: usize, span: Span) -> NotePlace {
+/// The place of a span in a text whose first line is line 0.
+fn place(path: Arc<Path>, text: &str, span: Span, hidden: &[Span]) -> NotePlace {
     let start = floor_char_boundary(text, span.start as usize);
     let end = floor_char_boundary(text, (span.end as usize).max(start));
     let before = &text[..start];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
-    let line = text[line_start..line_end].trim_end_matches('\r');
+    let line_end = line_start + text[line_start..line_end].trim_end_matches('\r').len();
+    let line = &text[line_start..line_end];
     let (start, end) = (start - line_start, end.min(line_end) - line_start);
     let window = window(line, start);
     let inside = |at: usize| at.clamp(window.start, window.end) - window.start;
+    let shown = line_start + window.start..line_start + window.end;
+    // Somebody may have written a key into the file.
+    let mut secrets = secret_pieces(text, line_start, &shown);
+    secrets.extend(hidden.iter().map(|span| span.start as usize..span.end as usize));
     NotePlace {
         path,
-        line: first_line + before.matches('\n').count(),
+        line: before.matches('\n').count(),
         column: line[..start.min(line.len())].chars().count() + 1,
         range: inside(start)..floor_char_boundary(&line[window.clone()], inside(end)),
-        text: line[window].to_owned(),
+        text: with_stars(text, shown, secrets),
     }
 }
 

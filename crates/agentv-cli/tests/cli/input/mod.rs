@@ -6,6 +6,7 @@ mod files;
 mod folders;
 mod pipes;
 mod shapes;
+mod snippets;
 mod traces;
 
 use agentv_test_support::TestContext;
