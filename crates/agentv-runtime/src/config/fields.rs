@@ -447,11 +447,14 @@ pub fn same_key(written: &str, snake: &str) -> bool {
 /// The known name that was probably meant.
 pub fn suggestion<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
     let written = written.to_lowercase().replace('-', "_");
+    let length = written.chars().count();
     let distance =
         |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase().replace('-', "_"));
     let near = |name: &str, distance: usize| distance <= 1 + name.chars().count() / 4;
     known
         .into_iter()
+        // No two words are nearer than their lengths, and to compare a very long one takes much memory.
+        .filter(|name| near(name, name.chars().count().abs_diff(length)))
         .map(|name| (distance(name), name))
         .filter(|(distance, name)| near(name, *distance))
         .min_by_key(|(distance, _)| *distance)

@@ -63,19 +63,51 @@ fn fenced(text: &str) -> Vec<&str> {
 /// Tries every place where a value may begin. The parser itself finds the matching brace: it knows about strings, and it
 /// gives up at the first thing that is no JSON.
 ///
-/// This is not quadratic, whatever the text. Each place from which the parser reads past some point is a brace that it holds
-/// for open there, and it refuses to have more than 128 of them open (twice that over all, where quotes can be read in two
-/// ways).
+/// This takes no longer than reading the text a few times, whatever it is. Each place from which the parser reads past some
+/// point is a brace that it holds for open there, and it refuses to have more than 128 of them open; so texts of up to
+/// 1/128 of [`SEARCHED`] are searched to their end. Of a longer one that is deeply nested all over, the end may not be seen.
 fn embedded<T: DeserializeOwned>(
     text: &str,
     may_begin: impl Fn(&str) -> bool,
     fits: impl Fn(&T) -> bool,
 ) -> Option<T> {
-    let places = text.match_indices(['{', '[']).map(|(at, _)| &text[at..]);
-    places
-        .filter(|rest| may_begin(rest))
-        .filter_map(|rest| Deserializer::from_str(rest).into_iter().next()?.ok())
-        .find(|value| fits(value))
+    let (mut left, mut next) = (SEARCHED + 2 * text.len(), 0);
+    for (at, _) in text.match_indices(['{', '[']) {
+        let rest = &text[at..];
+        if at < next || !may_begin(rest) {
+            continue;
+        }
+        let mut values = Deserializer::from_str(rest).into_iter();
+        let taken = match values.next()? {
+            Ok(value) if fits(&value) => return Some(value),
+            Ok(_) => values.byte_offset(),
+            Err(error) => {
+                let end = offset(rest, &error);
+                // Where nothing was closed on the way, nothing that begins there could be read either.
+                if is_too_deep(&error)
+                    && !rest.as_bytes()[..end].iter().any(|byte| b"}]".contains(byte))
+                {
+                    next = at + end;
+                }
+                end
+            }
+        };
+        left = left.checked_sub(taken)?;
+    }
+    None
+}
+
+/// How many bytes are parsed in search of a value, besides the text itself twice.
+const SEARCHED: usize = 4 << 20;
+
+/// Where in the text the parser gave up.
+fn offset(text: &str, error: &serde_json::Error) -> usize {
+    let lines = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+    (lines.map(str::len).sum::<usize>() + error.column()).min(text.len())
+}
+
+fn is_too_deep(error: &serde_json::Error) -> bool {
+    error.is_syntax() && error.to_string().starts_with("recursion limit exceeded")
 }
 
 #[cfg(test)]
@@ -136,8 +168,20 @@ mod tests {
             first_object(&piece.repeat(20_000));
             first_value(&piece.repeat(20_000));
         }
-        // Deeper than the parser goes: the worst case, 128 times the text.
-        first_value(&"{\"a\":".repeat(2_000));
+        // Deeper than the parser goes, and as deep as it goes, again and again.
+        let deepest = "{\"a\":".repeat(127);
+        for text in ["{\"a\":".repeat(400_000), format!("{deepest}!").repeat(1_000)] {
+            assert_eq!(first_value(&text), None);
+            assert_eq!(first_object_where(&text, |_| false), None);
+        }
+        first_object_where(&format!("{deepest}1{}", "}".repeat(127)).repeat(1_000), |_| false);
+    }
+
+    #[test]
+    fn what_comes_behind_deep_nesting_is_found() {
+        let deep = "{\"a\":".repeat(20_000);
+        both(&format!("{deep} or {{\"b\": 1}}"), &json!({"b": 1}));
+        both(&format!("{{\"c\": {{\"b\": 1}}, \"d\": {deep}"), &json!({"b": 1}));
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 mod bodies;
 mod files;
 mod folders;
+mod nested;
 mod pipes;
 mod shapes;
 mod snippets;

@@ -8,6 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde_json::Number;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 /// Reads one value, without places.
@@ -32,15 +33,15 @@ fn locate<'t>(raw: &'t str, text: &'t str) -> serde_json::Result<Node<'t>> {
         }
         Some(b'{') => {
             let entries = serde_json::from_str::<RawEntries<'t>>(raw)?.0;
-            let mut map = Map::new();
+            let mut map = Entries::default();
             for (key, value) in entries {
                 let value = locate(value.get(), text)?;
                 // An escaped key is not a slice of the text; its value stands near enough.
                 let key_span =
                     if let Cow::Borrowed(key) = key { span_in(text, key) } else { value.span };
-                put(&mut map, Entry { key, key_span, value });
+                map.put(Entry { key, key_span, value });
             }
-            Kind::Map(map)
+            Kind::Map(map.map)
         }
         _ => parse(raw)?.kind,
     };
@@ -65,11 +66,33 @@ fn span_in(text: &str, slice: &str) -> Span {
     Span { start: small(start), end: small(start + slice.len()) }
 }
 
-/// As in JavaScript, the last of two equal keys wins.
-fn put<'t>(map: &mut Map<'t>, entry: Entry<'t>) {
-    match map.iter_mut().find(|known| known.key == entry.key) {
-        Some(known) => *known = entry,
-        None => map.push(entry),
+/// The entries of a mapping while it is read. As in JavaScript, the last of two equal keys wins.
+#[derive(Default)]
+struct Entries<'t> {
+    map: Map<'t>,
+    /// Where each key is, once there are many: a short mapping is searched faster than hashed.
+    places: HashMap<Cow<'t, str>, usize>,
+}
+
+impl<'t> Entries<'t> {
+    fn put(&mut self, entry: Entry<'t>) {
+        let known = if self.map.len() < 16 {
+            self.map.iter().position(|known| known.key == entry.key)
+        } else {
+            if self.places.is_empty() {
+                let keys = self.map.iter().map(|entry| entry.key.clone());
+                self.places.extend(keys.zip(0..));
+            }
+            let known = self.places.get(&entry.key).copied();
+            if known.is_none() {
+                self.places.insert(entry.key.clone(), self.map.len());
+            }
+            known
+        };
+        match known {
+            Some(place) => self.map[place] = entry,
+            None => self.map.push(entry),
+        }
     }
 }
 
@@ -128,12 +151,12 @@ impl<'de> Visitor<'de> for BareVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Kind<'de>, A::Error> {
-        let mut map = Map::with_capacity(8);
+        let mut map = Entries { map: Map::with_capacity(8), ..Entries::default() };
         while let Some(Key(key)) = entries.next_key()? {
             let Bare(value) = entries.next_value()?;
-            put(&mut map, Entry { key, key_span: Span::default(), value });
+            map.put(Entry { key, key_span: Span::default(), value });
         }
-        Ok(Kind::Map(map))
+        Ok(Kind::Map(map.map))
     }
 }
 
@@ -203,6 +226,18 @@ mod tests {
         assert_eq!(slice(list.as_list().unwrap()[1].span), r#""x\ny""#);
         assert_eq!(slice(node.as_map().unwrap()[1].key_span), "b");
         assert_eq!(list.as_list().unwrap()[2].get("kA").unwrap().kind, Kind::Bool(true));
+    }
+
+    #[test]
+    fn the_last_of_equal_keys_wins() {
+        let keys: Vec<String> =
+            (0..40).map(|number| format!("\"k{}\": {number}", number % 20)).collect();
+        let text = format!("{{{}}}", keys.join(","));
+        for node in [parse(&text).unwrap(), located(&text).unwrap()] {
+            let values: Vec<Value> =
+                node.as_map().unwrap().iter().map(|entry| entry.value.to_value()).collect();
+            assert_eq!(values, (20..40).map(Value::from).collect::<Vec<_>>());
+        }
     }
 
     proptest! {

@@ -60,6 +60,8 @@ struct Builder<'t> {
     /// How many more nodes aliases may add. It grows with the file, so that a small bomb is refused at once and a large
     /// suite may repeat itself.
     alias_allowance: usize,
+    /// The same for what is copied because it has an anchor: anchors inside of anchors copy the same again.
+    anchor_allowance: usize,
 }
 
 struct Open<'t> {
@@ -94,6 +96,7 @@ impl<'t> Builder<'t> {
             documents: 0,
             anchors: HashMap::new(),
             alias_allowance: 10_000 + text.len(),
+            anchor_allowance: 10_000 + text.len(),
         }
     }
 
@@ -194,7 +197,14 @@ impl<'t> Builder<'t> {
     /// A node is complete: it goes where it belongs.
     fn add(&mut self, node: Node<'t>, anchor: usize) -> Result<(), Fault> {
         if anchor != 0 {
-            self.anchors.insert(anchor, (node.clone(), size(&node)));
+            let size = size(&node);
+            let Some(left) = self.anchor_allowance.checked_sub(size) else {
+                let message = "anchors are nested too much: the file would grow beyond reason";
+                return Err(Fault::new("yaml::anchor", node.span, message)
+                    .help("remove anchors that no alias uses"));
+            };
+            self.anchor_allowance = left;
+            self.anchors.insert(anchor, (node.clone(), size));
         }
         match self.open.last_mut().map(|open| &mut open.body) {
             None => self.root = Some(node),
@@ -421,6 +431,9 @@ mod tests {
             writeln!(bomb, "a{level}: &a{level} [{items}]").unwrap();
         }
         refuses(&bomb, "repeat too much");
+        let nested: String = (0..200).map(|level| format!("[&a{level} ")).collect();
+        let items = vec!["x"; 2000].join(",");
+        refuses(&format!("{nested}[{items}]{}", "]".repeat(200)), "nested too much");
         refuses(&"[".repeat(2000), "");
         let deep: Vec<String> = (0..2000).map(|depth| format!("{}a:", " ".repeat(depth))).collect();
         refuses(&deep.join("\n"), "");
