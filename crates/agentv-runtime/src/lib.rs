@@ -7,6 +7,7 @@
 compile_error!("AgentV builds for Linux and macOS");
 
 pub mod atomic_file;
+pub mod clock;
 pub mod config;
 pub mod file_input;
 pub mod hash;

@@ -54,5 +54,5 @@ fn clear(store: &Store, older_than: Option<u32>) -> io::Result<()> {
 
 /// In UTC, to the second.
 fn day(time: SystemTime) -> String {
-    jiff::Timestamp::try_from(time).map(|time| format!("{time:.0}")).unwrap_or_default()
+    format!("{:.0}", agentv_runtime::clock::timestamp(time))
 }

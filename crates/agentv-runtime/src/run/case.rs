@@ -4,6 +4,7 @@ use super::answer::{Answer, AnswerSource};
 use super::executor::EventSink;
 use super::suite_on_target::SuiteOnTarget;
 use super::{RunSettings, grade, redact, workspace};
+use crate::clock;
 use agentv_core::call::{CaseCalls, Purpose};
 use agentv_core::record::Asked;
 use agentv_core::{CallContext, EvalCase, Log, Request, Trial, WorkId, prompt};
@@ -97,6 +98,5 @@ pub(super) fn timestamp() -> String {
 
 /// ISO 8601 in UTC with milliseconds.
 pub(super) fn timestamp_of(time: SystemTime) -> String {
-    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
-    format!("{time:.3}")
+    format!("{:.3}", clock::timestamp(time))
 }

@@ -381,7 +381,7 @@ fn out(spec: &RunSpec, environment: &Environment) -> PathBuf {
         return environment.working_dir.join(out);
     }
     let command = if spec.answers == AnswerOrigin::Targets { "eval" } else { "grade" };
-    let stamp = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
+    let stamp = format!("{:.3}", crate::clock::now()).replace([':', '.'], "-");
     let extension = writer(spec.output_format).extension;
     environment.project_root.join(format!(".agentv/results/{command}_{stamp}.{extension}"))
 }

@@ -3,6 +3,7 @@
 use super::resume::ResumedRun;
 use super::{Conclusion, Environment, Refused};
 use crate::file_input;
+use crate::clock;
 use crate::hash::sha256_of_file;
 use crate::run::{Ended, Outputs, Plan, Resumed, RunOutcome, resume as claim};
 use crate::run_dir::{self, FolderError, Journal, Link, Past, RUN_FORMAT, RunFolder, Runs};
@@ -41,7 +42,7 @@ pub(super) struct Begin<'a> {
 
 /// An id that sorts by time, and is never used twice. It is also in the environment of every child.
 pub(super) fn new_run_id() -> String {
-    let now = format!("{:.3}", jiff::Timestamp::now()).replace([':', '.'], "-");
+    let now = format!("{:.3}", clock::now()).replace([':', '.'], "-");
     let mut random = [0; 2];
     // Without random numbers, runs of the same millisecond are told apart by the lock on their folder.
     let _ = getrandom::fill(&mut random);
@@ -267,5 +268,5 @@ fn targets(plan: &Plan) -> Vec<RunTarget> {
 }
 
 fn now() -> String {
-    format!("{:.3}", jiff::Timestamp::now())
+    format!("{:.3}", clock::now())
 }

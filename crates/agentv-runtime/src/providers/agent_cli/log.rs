@@ -1,6 +1,7 @@
 //! The log of one call: every line that the agent printed, when it came.
 
 use super::LogFormat;
+use crate::clock;
 use crate::process::OutputStream;
 use agentv_core::Redactor;
 use agentv_wire::number;
@@ -10,7 +11,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// How much of a line without events is shown.
 const SHOWN_CHARS: usize = 2000;
@@ -40,8 +41,7 @@ pub(super) struct StreamLog {
 
 impl StreamLog {
     pub(super) fn open(dir: &Path, entry: LogEntry<'_>) -> io::Result<Self> {
-        let now = jiff::Timestamp::try_from(SystemTime::now()).unwrap_or_default();
-        let started = format!("{now:.3}");
+        let started = format!("{:.3}", clock::now());
         let attempt = entry.attempt + 1;
         let again = if entry.attempt > 0 { format!("_attempt-{attempt}") } else { String::new() };
         let time = started.replace([':', '.'], "-");

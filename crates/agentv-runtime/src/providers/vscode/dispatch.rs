@@ -459,14 +459,14 @@ fn lists(status: &str, name: &str) -> bool {
 
 /// Now, as `YYYYMMDDhhmmss` in UTC.
 fn timestamp() -> String {
-    jiff::Timestamp::now().strftime("%Y%m%d%H%M%S").to_string()
+    crate::clock::now().strftime("%Y%m%d%H%M%S").to_string()
 }
 
 /// Eight hexadecimal digits.
 fn chat_id() -> String {
     // Not a matter of security: without random bytes the clock will do.
     let random = getrandom::u32()
-        .unwrap_or_else(|_| jiff::Timestamp::now().subsec_nanosecond().cast_unsigned());
+        .unwrap_or_else(|_| crate::clock::now().subsec_nanosecond().cast_unsigned());
     format!("{random:08x}")
 }
 
