@@ -11,6 +11,7 @@ pub mod clock;
 pub mod config;
 pub mod file_input;
 pub mod hash;
+pub mod interrupts;
 pub mod load;
 pub mod parallel;
 

@@ -43,11 +43,16 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, environment: &Environment) -> 
         show_notes(&Report { notes: list, dropped }, &environment.working_dir);
         return Exit::Usage;
     };
-    let Some(provider) = target(&path, args, environment) else { return Exit::Usage };
+    let processes = Processes::new(format!("generate-{}", std::process::id()));
+    let Some(provider) = target(&path, args, environment, &processes) else { return Exit::Usage };
 
     let mut screen = Screen::new();
     screen.line(format!("Generating rubrics for: {}", args.file.display()));
-    let (made, failed) = make(cases, &*provider, &mut screen);
+    let making = make(cases, &*provider, &mut screen);
+    let (made, failed) = match super::work(&processes, making) {
+        Ok(made) => made,
+        Err(exit) => return exit,
+    };
     if made.is_empty() {
         screen.line("No eval cases updated");
     } else if let Err(error) = replace(&path, &with_rubrics(&text, &made)) {
@@ -67,8 +72,9 @@ fn target(
     path: &Path,
     args: &GenerateRubricsArgs,
     environment: &Environment,
+    processes: &Arc<Processes>,
 ) -> Option<Arc<dyn Provider>> {
-    let loader = environment.loader(&Processes::new(String::new()));
+    let loader = environment.loader(processes);
     let (suite, _) = loader.suite(path);
     let env = suite.as_ref().map_or_else(|| loader.env.clone(), |suite| suite.env.clone());
     let dir = path.parent().unwrap_or(path);
@@ -106,26 +112,18 @@ fn target(
 }
 
 /// Asks for one case after the other. A case that cannot be done is said, and the others go on.
-fn make(
+async fn make(
     cases: Vec<Unrated>,
     provider: &dyn Provider,
     screen: &mut Screen,
 ) -> (Vec<(Unrated, Vec<NewRubric>)>, bool) {
-    let Ok(runtime) = super::runtime() else {
-        return (Vec::new(), true);
-    };
     let mut made = Vec::new();
     let mut failed = false;
     for case in cases {
         screen.line(format!("  Generating rubrics for: {}", case.id));
         screen.show();
         let cx = CallContext::quiet();
-        match runtime.block_on(agentv_runtime::generate::rubrics(
-            &case,
-            provider,
-            Some(TIME_LIMIT),
-            &cx,
-        )) {
+        match agentv_runtime::generate::rubrics(&case, provider, Some(TIME_LIMIT), &cx).await {
             Ok(rubrics) => made.push((case, rubrics)),
             Err(error) => {
                 terminal::complain(&format!("case `{}`: {error}", case.id), None);

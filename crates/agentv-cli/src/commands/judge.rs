@@ -9,7 +9,7 @@ use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, Tar
 use agentv_runtime::evaluators::code_judge::CodeJudge;
 use agentv_runtime::file_input;
 use agentv_runtime::load::TargetsFile;
-use agentv_runtime::process::{self, Processes};
+use agentv_runtime::process::Processes;
 use agentv_runtime::providers::Deps;
 use agentv_runtime::providers::mock::Mock;
 use agentv_runtime::targets::{Judge, JudgeTargets, TargetBook};
@@ -39,16 +39,13 @@ pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
         environment.env.clone(),
         Arc::clone(&processes),
     ));
-    let Ok(runtime) = super::runtime() else {
-        terminal::complain("the runtime cannot be started", None);
-        return Exit::Incomplete;
-    };
-    let _ = process::become_subreaper();
     let time_limit =
         Duration::try_from_secs_f64(args.timeout).ok().filter(|limit| !limit.is_zero());
     let call = CallContext { time_limit, ..CallContext::quiet() };
-    let outcome = runtime.block_on(judge.judge(payload, &targets, &call));
-    processes.end_leftovers();
+    let outcome = match super::work(&processes, judge.judge(payload, &targets, &call)) {
+        Ok(outcome) => outcome,
+        Err(exit) => return exit,
+    };
     let result = evaluator_result(Graded { entry: &entry(judge), outcome });
     show(&result, args.format);
     if result.error.is_some() { Exit::Incomplete } else { Exit::Success }

@@ -56,7 +56,7 @@ impl Stopped {
 
 #[test]
 fn an_interrupt_keeps_what_is_done_and_leaves_nobody_behind() {
-    for signal in ["INT", "TERM", "HUP"] {
+    for signal in ["INT", "TERM", "HUP", "QUIT"] {
         let stopped = Stopped::start("sleep 600");
         stopped.running.signal(signal);
         stopped.check();
@@ -140,6 +140,26 @@ fn a_child_that_a_finished_command_left_behind_is_ended() {
     let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
     assert_eq!(ran.success().record()["candidate_answer"], "ok");
     assert!(!is_alive(&cx.read("child")));
+}
+
+/// Commands that are no run, and start programs all the same.
+#[test]
+fn a_judge_that_is_tried_out_ends_with_the_program() {
+    for signal in ["INT", "TERM", "HUP", "QUIT"] {
+        let cx = context();
+        let meeting = cx.meeting("meeting");
+        cx.script(
+            "judge.sh",
+            &format!("#!/bin/sh\necho $$ > judge\n{}\nsleep 600\n", meeting.tell("judge")),
+        );
+        cx.write("payload.json", r#"{"candidate_answer": "x"}"#);
+        let args = ["judge", "test", "--payload", "payload.json", "--", "./judge.sh"];
+        let running = cx.agentv(args).start();
+        assert_eq!(meeting.next(), "judge");
+        running.signal(signal);
+        running.finish().code(130).stderr_has("interrupted");
+        assert!(!is_alive(&cx.read("judge")), "the judge is alive after {signal}");
+    }
 }
 
 /// `docker exec` and CI runners start a process whose session is led from outside of its pid namespace: it has none to name.

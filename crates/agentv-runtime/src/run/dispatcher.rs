@@ -6,6 +6,7 @@ use super::executor::{Executor, LocalExecutor};
 use super::limit::{Limit, Stop};
 use super::outputs::{Outputs, Reporter};
 use super::pool::{Pool, QueuedEvent, Shared};
+use crate::interrupts::Interrupts;
 use crate::load::SourceError;
 use crate::process::Processes;
 use agentv_core::call::Waiting;
@@ -329,35 +330,6 @@ fn every(period: Duration) -> Interval {
     let mut ticks = tokio::time::interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
-}
-
-/// Ctrl-C, a polite request to end, or a terminal that is gone.
-#[derive(Debug)]
-struct Interrupts([Option<tokio::signal::unix::Signal>; 3]);
-
-impl Interrupts {
-    fn listen() -> Self {
-        use tokio::signal::unix::{SignalKind, signal};
-        Self(
-            [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()]
-                .map(|kind| signal(kind).ok()),
-        )
-    }
-
-    async fn next(&mut self) {
-        async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
-            match signal {
-                Some(signal) => drop(signal.recv().await),
-                None => std::future::pending().await,
-            }
-        }
-        let [interrupt, terminate, hangup] = &mut self.0;
-        tokio::select! {
-            () = one(interrupt) => {}
-            () = one(terminate) => {}
-            () = one(hangup) => {}
-        }
-    }
 }
 
 /// Passes on what plug-ins say.

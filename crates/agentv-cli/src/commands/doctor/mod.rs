@@ -11,7 +11,7 @@ use crate::settings::{self, Environment};
 use crate::setup_args::DoctorArgs;
 use crate::terminal::{self, Screen, show_findings};
 use agentv_runtime::load::DiscoverError;
-use agentv_runtime::process::{self, Processes};
+use agentv_runtime::process::Processes;
 use agentv_wire::{Exit, number};
 use files::{FileCheck, UsedByCases};
 use needs::Telling;
@@ -33,16 +33,13 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Exit {
         Err(DiscoverError::NoSuites) => Vec::new(),
         Err(error) => return terminal::fail(&error.to_string(), Some(&error.help())),
     };
-    let Ok(runtime) = super::runtime() else {
-        terminal::complain("the runtime cannot be started", None);
-        return Exit::Incomplete;
-    };
-    let _ = process::become_subreaper();
     let processes = Processes::new(format!("doctor-{}", std::process::id()));
     let doctor =
         Doctor { environment, processes: Arc::clone(&processes), is_offline: args.offline };
-    let findings = runtime.block_on(doctor.examine(&suites, args));
-    processes.end_leftovers();
+    let findings = match super::work(&processes, doctor.examine(&suites, args)) {
+        Ok(findings) => findings,
+        Err(exit) => return exit,
+    };
     show(&findings, args.format);
     if findings.iter().any(|finding| finding.state == FindingState::Problem) {
         Exit::Gate

@@ -33,7 +33,7 @@ pub(super) fn conduct(
 ) -> Exit {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
-        Err(error) => return terminal::fail(&format!("the run cannot be started: {error}"), None),
+        Err(exit) => return exit,
     };
     let conducted = runtime.block_on(async {
         let order = order?;
