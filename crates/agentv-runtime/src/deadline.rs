@@ -1,5 +1,6 @@
 //! Waiting for an answer, but not for ever.
 
+use agentv_core::call::QueueTime;
 use agentv_core::{CallContext, ProviderError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -40,6 +41,25 @@ pub(crate) async fn within<T>(
     call.cancel.cancel();
     let _ = timeout(GRACE, answering).await;
     Err(ProviderError::timed_out(who, limit))
+}
+
+/// Keeps the time that a call spends in line, however its wait ends.
+pub(crate) struct QueueTimer<'a> {
+    line: &'a QueueTime,
+    since: Instant,
+}
+
+impl<'a> QueueTimer<'a> {
+    pub(crate) fn enter(line: &'a QueueTime) -> Self {
+        line.enter();
+        Self { line, since: Instant::now() }
+    }
+}
+
+impl Drop for QueueTimer<'_> {
+    fn drop(&mut self) {
+        self.line.leave(self.since.elapsed());
+    }
 }
 
 #[cfg(test)]

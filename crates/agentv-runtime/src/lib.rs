@@ -13,6 +13,7 @@ pub mod file_input;
 pub mod hash;
 pub mod interrupts;
 pub mod load;
+pub mod open_files;
 pub mod parallel;
 
 pub mod cache;

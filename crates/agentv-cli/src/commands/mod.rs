@@ -21,6 +21,7 @@ pub(crate) mod validate;
 
 use crate::terminal;
 use agentv_runtime::interrupts::Interrupts;
+use agentv_runtime::open_files::{LEAST as LEAST_FILES, open_files};
 use agentv_runtime::parallel::cores;
 use agentv_runtime::process::{self, Processes};
 use agentv_wire::Exit;
@@ -32,6 +33,15 @@ const LEAST_THREADS: usize = 2;
 
 /// What waits for targets and judges. If there can be none, that is said.
 pub(crate) fn runtime() -> Result<Runtime, Exit> {
+    let files = match open_files().limit() {
+        files if files < LEAST_FILES => open_files().raise(),
+        files => files,
+    };
+    if files < LEAST_FILES {
+        let message =
+            format!("only {files} files may be open at a time; at least {LEAST_FILES} are needed");
+        return Err(terminal::fail(&message, Some("raise the limit, as with `ulimit -n 1024`")));
+    }
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores().max(LEAST_THREADS))
         .enable_all()

@@ -36,6 +36,7 @@ mod lifecycle;
 mod merge;
 mod moved;
 mod npm;
+mod open_files;
 mod pasted;
 mod plan;
 mod real_clients;

@@ -1,5 +1,6 @@
 //! The one HTTP client.
 
+use crate::open_files::{Room, Share, open_files};
 use reqwest::redirect::{Attempt, Policy};
 use reqwest::{Client, Url};
 use std::sync::{Arc, OnceLock};
@@ -24,12 +25,20 @@ pub fn client() -> Result<&'static Client, ClientError> {
     CLIENT.get_or_init(build).as_ref().map_err(Clone::clone)
 }
 
+/// Room for as many requests at a time as may have a connection each. The rest waits.
+pub(super) fn room() -> &'static Room {
+    static ROOM: OnceLock<Room> = OnceLock::new();
+    ROOM.get_or_init(|| Room::of(Share::Connection))
+}
+
 fn build() -> Result<Client, ClientError> {
     // Fails only if a provider was installed before, which is then as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     Client::builder()
         .user_agent(concat!("agentv/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(CONNECT_TIMEOUT)
+        // Connections that wait for the next request are open files, too; under the lowest limit there is room for eight.
+        .pool_max_idle_per_host(usize::try_from(open_files().limit() / 16).unwrap_or(usize::MAX))
         .redirect(Policy::custom(|attempt| {
             if stays_home(&attempt) { attempt.follow() } else { attempt.stop() }
         }))

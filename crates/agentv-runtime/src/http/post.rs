@@ -1,19 +1,28 @@
 //! One request to an API with JSON on both sides.
 
-use super::client::client;
+use super::client::{client, room};
 use super::error::{broken, refused};
 use super::excerpt::excerpt;
-use agentv_core::{ProviderError, Secret};
+use crate::deadline::QueueTimer;
+use crate::open_files::is_shortage;
+use agentv_core::{CallContext, ProviderError, Secret};
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio_util::sync::CancellationToken;
+use std::error::Error;
+use std::io;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
 
 /// No answer of a model is this large; more would only fill the memory.
 const BODY_CAP: usize = 64 << 20;
 /// How much of an error is read. Far less is shown, so the rest would only cost time.
 const ERROR_CAP: usize = 64 << 10;
+
+/// Between two tries to make a connection while there are too many open files, and for how long that is tried.
+const PAUSE: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What is asked of an API.
 #[derive(Debug)]
@@ -42,26 +51,31 @@ pub struct HttpResponse<'a> {
     secrets: Vec<&'a Secret>,
 }
 
-/// Sends the request and reads the answer. A status that is no success is an error. Ends at once on `cancel`; dropping
+/// Sends the request and reads the answer. A status that is no success is an error. Ends at once on a cancel; dropping
 /// the request closes its connection.
 pub async fn post<'a, B: Serialize>(
     post: &HttpPost<'a, B>,
-    cancel: &CancellationToken,
+    call: &CallContext,
 ) -> Result<HttpResponse<'a>, ProviderError> {
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(ProviderError::cancelled()),
-        answer = send(post) => answer,
+        () = call.cancel.cancelled() => Err(ProviderError::cancelled()),
+        answer = send(post, call) => answer,
     }
 }
 
-async fn send<'a, B: Serialize>(post: &HttpPost<'a, B>) -> Result<HttpResponse<'a>, ProviderError> {
+async fn send<'a, B: Serialize>(
+    post: &HttpPost<'a, B>,
+    call: &CallContext,
+) -> Result<HttpResponse<'a>, ProviderError> {
     let host = host(post.url);
     let client = client().map_err(|error| ProviderError::failed(error.to_string()))?;
     let body = serde_json::to_vec(post.body)
         .map_err(|error| ProviderError::failed(format!("the request is no JSON: {error}")))?;
     let request = client.post(post.url.clone()).headers(headers(post)?).body(body);
-    let mut response = request.send().await.map_err(|error| broken(&host, error))?;
+    // Until the answer is here.
+    let _place = room().take(Some(&call.queue_time)).await;
+    let mut response = connect(request, call).await.map_err(|error| broken(&host, error))?;
     let secrets: Vec<&Secret> = post.key.iter().map(|header| header.key).collect();
     if !response.status().is_success() {
         let body = read_head(&mut response, &host).await?;
@@ -69,6 +83,28 @@ async fn send<'a, B: Serialize>(post: &HttpPost<'a, B>) -> Result<HttpResponse<'
     }
     let body = read(&mut response, &host).await?;
     Ok(HttpResponse { host, body, secrets })
+}
+
+/// Sends a request. If there are too many open files for a connection, it waits for others to be closed: nothing was sent.
+async fn connect(request: RequestBuilder, call: &CallContext) -> reqwest::Result<Response> {
+    let began = Instant::now();
+    loop {
+        let Some(copy) = request.try_clone() else { return request.send().await };
+        match copy.send().await {
+            Err(error) if is_shortage_of(&error) && began.elapsed() < PATIENCE => {
+                let _line = QueueTimer::enter(&call.queue_time);
+                sleep(PAUSE).await;
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Whether no connection could be made for want of open files or memory.
+fn is_shortage_of(error: &reqwest::Error) -> bool {
+    let causes = std::iter::successors(Some(error as &dyn Error), |error| (*error).source());
+    error.is_connect()
+        && causes.filter_map(|cause| cause.downcast_ref::<io::Error>()).any(is_shortage)
 }
 
 fn headers<B>(post: &HttpPost<'_, B>) -> Result<HeaderMap, ProviderError> {

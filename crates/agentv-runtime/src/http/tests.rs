@@ -2,16 +2,15 @@
 
 use super::*;
 use agentv_core::provider::ProviderErrorKind;
-use agentv_core::{ProviderError, Secret};
+use agentv_core::{CallContext, ProviderError, Secret};
 use agentv_test_support::{FakeLlm, FakeReply};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 async fn ask(url: &str) -> Result<Value, ProviderError> {
     let (url, key) = (url.parse().unwrap(), Secret::new("canary"));
     let key = Some(KeyHeader { name: "x-api-key", prefix: "", key: &key });
     let post_it = HttpPost { url: &url, key, headers: &[], body: &json!({}) };
-    post(&post_it, &CancellationToken::new()).await?.json()
+    post(&post_it, &CallContext::quiet()).await?.json()
 }
 
 async fn failure(reply: FakeReply) -> ProviderError {

@@ -4,11 +4,15 @@
 //! Linux AgentV is a child subreaper ([`become_subreaper`]), and every child carries the ids of its run and its call in its
 //! environment. When a call ends, orphans that came to us and carry its id are ended with all that they started; on a
 //! time-out or a cancel the whole of `/proc` is walked. Elsewhere the process group is all there is.
+//!
+//! Where few files may be open, programs wait for each other ([`place`]).
 
 mod command;
 mod find;
 mod leader;
 mod output;
+mod pipes;
+mod place;
 #[cfg(target_os = "linux")]
 mod procfs;
 mod quote;
@@ -22,6 +26,7 @@ mod tests;
 pub use command::{Command, Gentle, Stdin};
 pub use find::{FindError, find};
 pub use output::{Captured, Output, ProgramExit};
+pub use place::Caller;
 pub use quote::{first_program, is_plain, quote};
 pub use run::{Processes, RunError};
 pub use tree::become_subreaper;

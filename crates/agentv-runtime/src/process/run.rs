@@ -1,19 +1,19 @@
 //! Spawn, pump three pipes, time out, cancel, reap.
 
 use super::leader::Leader;
-use super::output::{Capture, Captured};
+use super::pipes::{Arrival, Pipes};
+use super::place::{self, Caller, Places};
 use super::tree::{self, OrphanLock, Tree};
-use super::{Command, Gentle, Output, OutputStream, ProgramExit, Stdin, Watch, Watcher};
-use agentv_core::{RedactedStream, Redactor};
+use super::{Command, Gentle, Output, ProgramExit, Stdin, Watch};
+use crate::deadline::QueueTimer;
+use crate::open_files::{Room, RoomPermit, is_shortage, open_files};
+use agentv_core::Redactor;
 use rustix::process::Signal;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::time::{sleep, timeout};
-use tokio_util::sync::CancellationToken;
 
 /// Between the gentle signal and the one that cannot be ignored. Claude Code needs 1.8 s to end its tools.
 const GENTLE_GRACE: Duration = Duration::from_secs(2);
@@ -28,10 +28,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 const QUICK: Duration = Duration::from_millis(5);
 /// How often a watcher is asked whether the program's work is done.
 const ASK_EVERY: Duration = Duration::from_millis(100);
-/// What is read at once, if there is much: as much as a pipe holds. Most programs say little, and only small pieces of
-/// memory are cheap to take and give back: up to 1032 bytes, malloc keeps some at hand for each thread.
-const READ_SIZE: usize = 64 * 1024;
-const FIRST_READ_SIZE: usize = 1024;
+/// Between two tries to start a program for which the system has no room.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(200);
+/// How long a program without a time limit is tried to be started while no other call runs that could make room.
+const LONELY_PATIENCE: Duration = Duration::from_mins(1);
 
 /// Why a program did not come to its own end.
 #[derive(Debug, thiserror::Error)]
@@ -52,13 +53,19 @@ pub struct Processes {
     /// Masks secrets in what programs print. Unset while the files that name them are not read yet.
     redactor: OnceLock<Arc<Redactor>>,
     calls: AtomicU64,
+    places: Places,
     turn: Arc<OrphanLock>,
 }
 
 impl Processes {
     pub fn new(run_id: String) -> Arc<Self> {
-        let (redactor, calls) = (OnceLock::new(), AtomicU64::new(0));
-        Arc::new(Self { run_id, redactor, calls, turn: Arc::default() })
+        Arc::new(Self {
+            run_id,
+            redactor: OnceLock::new(),
+            calls: AtomicU64::new(0),
+            places: Places::default(),
+            turn: Arc::default(),
+        })
     }
 
     /// From now on secrets are masked in what programs print. Only the first call counts.
@@ -72,33 +79,54 @@ impl Processes {
     }
 
     /// Runs a program to its end. Whatever way this ends, by a drop too, nothing that the program started is left.
-    pub fn run(
-        &self,
+    pub fn run<'a>(
+        &'a self,
         command: Command,
-        cancel: &CancellationToken,
+        caller: impl Into<Caller<'a>>,
     ) -> impl Future<Output = Result<Output, RunError>> {
-        self.run_watched(command, None, cancel)
+        self.run_watched(command, None, caller)
     }
 
     /// The same while somebody looks on, who may say that the program has done all that is wanted of it: it then has to
     /// end.
-    pub fn run_watched(
-        &self,
+    pub fn run_watched<'a>(
+        &'a self,
         command: Command,
         watch: Option<Watch>,
-        cancel: &CancellationToken,
+        caller: impl Into<Caller<'a>>,
     ) -> impl Future<Output = Result<Output, RunError>> {
-        self.run_to_end(command, watch, Leftovers::Ended, cancel)
+        self.run_to_end(command, watch, Leftovers::Ended, caller.into())
     }
 
     /// Runs a program that hands over to an application of the user's, such as an editor, and starts that if need be. If the
     /// program comes to its own end, what it started is left alone, then and at the end of the run.
-    pub fn hand_over(
-        &self,
+    pub fn hand_over<'a>(
+        &'a self,
         command: Command,
-        cancel: &CancellationToken,
+        caller: impl Into<Caller<'a>>,
     ) -> impl Future<Output = Result<Output, RunError>> {
-        self.run_to_end(command, None, Leftovers::LeftToUser, cancel)
+        self.run_to_end(command, None, Leftovers::LeftToUser, caller.into())
+    }
+
+    /// Waits until there is room for a program with a proxy of its own, for [`Processes::run_in`].
+    pub async fn place_with_proxy<'a>(
+        &'a self,
+        caller: impl Into<Caller<'a>>,
+    ) -> Result<RoomPermit<'a>, RunError> {
+        place::take(self.places.with_proxy(), caller.into()).await
+    }
+
+    /// Waits until there is room for work that opens files as a program does.
+    pub async fn place<'a>(
+        &'a self,
+        caller: impl Into<Caller<'a>>,
+    ) -> Result<RoomPermit<'a>, RunError> {
+        place::take(self.places.programs(), caller.into()).await
+    }
+
+    /// Room for the connections of programs to their proxies.
+    pub fn proxy_connections(&self) -> &Room {
+        self.places.proxy_connections()
     }
 
     async fn run_to_end(
@@ -106,16 +134,49 @@ impl Processes {
         command: Command,
         watch: Option<Watch>,
         leftovers: Leftovers,
-        cancel: &CancellationToken,
+        caller: Caller<'_>,
     ) -> Result<Output, RunError> {
+        let place = match self.places.programs().try_take() {
+            Some(place) => place,
+            None => Box::pin(place::take(self.places.programs(), caller)).await?,
+        };
+        self.run_at(place, command, (watch, leftovers), caller).await
+    }
+
+    /// The same in a place that the caller has taken before.
+    pub async fn run_in<'a>(
+        &'a self,
+        place: RoomPermit<'a>,
+        command: Command,
+        caller: impl Into<Caller<'a>>,
+    ) -> Result<Output, RunError> {
+        self.run_at(place, command, (None, Leftovers::Ended), caller.into()).await
+    }
+
+    async fn run_at(
+        &self,
+        _place: RoomPermit<'_>,
+        mut command: Command,
+        (watch, leftovers): (Option<Watch>, Leftovers),
+        caller: Caller<'_>,
+    ) -> Result<Output, RunError> {
+        let cancel = caller.cancel;
         if cancel.is_cancelled() {
             return Err(RunError::Cancelled);
         }
         let started = Instant::now();
         let (time_limit, program) = (command.time_limit, command.program());
         let failed = |source| RunError::Spawn { program: program.clone(), source };
+        let child = match self.spawn(&command, leftovers) {
+            Ok(child) => child,
+            Err(error) if is_shortage(&error) => {
+                Box::pin(self.spawn_later((&command, leftovers), error, caller)).await?
+            }
+            Err(error) => return Err(failed(error)),
+        };
         // In boxes, as all of it in one would be large: what is larger than 1 KiB has malloc tidy up each time.
-        let mut running = Box::new(self.start(command, watch.as_ref(), leftovers).map_err(failed)?);
+        let running = self.attend(child, &mut command, watch.as_ref(), leftovers);
+        let mut running = Box::new(running.map_err(failed)?);
         // The limits come first: a child that never stops printing would use up the task's turn before they are asked.
         let outcome = tokio::select! {
             biased;
@@ -161,26 +222,67 @@ impl Processes {
         tree::end_run(&self.run_id, &self.turn);
     }
 
-    fn start(
-        &self,
-        command: Command,
-        watch: Option<&Watch>,
-        leftovers: Leftovers,
-    ) -> io::Result<Running> {
+    /// Starts a program, and gives it the number of its call.
+    fn spawn(&self, command: &Command, leftovers: Leftovers) -> io::Result<Started> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         let call_id = format!("{}.{call}", self.run_id);
         let run_id = match leftovers {
             Leftovers::Ended => &self.run_id,
             Leftovers::LeftToUser => NO_RUN,
         };
-        let mut leader = Leader::new(command.spawn(run_id, &call_id)?);
+        let leader = Leader::new(command.spawn(run_id, &call_id)?);
+        open_files().restore(leader.pid());
+        Ok(Started { leader, call_id })
+    }
+
+    /// Tries again to start a program for which the system had no room, until other calls have made some. Gives up when the
+    /// program's time is over, or when a wait is in vain as no other call can end.
+    async fn spawn_later(
+        &self,
+        (command, leftovers): (&Command, Leftovers),
+        mut error: io::Error,
+        caller: Caller<'_>,
+    ) -> Result<Started, RunError> {
+        let _line = caller.queue_time.map(QueueTimer::enter);
+        let began = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let waited = began.elapsed();
+            let is_in_vain = match command.time_limit {
+                Some(limit) => waited >= limit,
+                None => waited >= LONELY_PATIENCE && self.places.is_alone(),
+            };
+            if is_in_vain || !is_shortage(&error) {
+                return Err(RunError::Spawn { program: command.program(), source: error });
+            }
+            tokio::select! {
+                biased;
+                () = caller.cancel.cancelled() => return Err(RunError::Cancelled),
+                () = sleep(pause) => {}
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            match self.spawn(command, leftovers) {
+                Ok(child) => return Ok(child),
+                Err(again) => error = again,
+            }
+        }
+    }
+
+    fn attend(
+        &self,
+        Started { mut leader, call_id }: Started,
+        command: &mut Command,
+        watch: Option<&Watch>,
+        leftovers: Leftovers,
+    ) -> io::Result<Running> {
+        let stdin = std::mem::replace(&mut command.stdin, Stdin::Nothing);
         let arrival = Arrival {
             cap: command.output_cap,
             watcher: watch.map(|watch| Arc::clone(&watch.watcher)),
             redactor: self.redactor.get().filter(|redactor| !redactor.is_off()).cloned(),
         };
         Ok(Running {
-            pipes: Pipes::of(&mut leader, command.stdin, &arrival)?,
+            pipes: Pipes::of(&mut leader, stdin, &arrival)?,
             tree: Tree::new(leader.pid(), &call_id, Arc::clone(&self.turn)),
             leader,
             gentle: command.gentle,
@@ -188,6 +290,12 @@ impl Processes {
             is_over: false,
         })
     }
+}
+
+/// A program that has just been started.
+struct Started {
+    leader: Leader,
+    call_id: String,
 }
 
 enum Outcome {
@@ -323,146 +431,5 @@ impl Gentle {
             Self::Interrupt => Some(Signal::INT),
             Self::Kill => None,
         }
-    }
-}
-
-/// The three pipes of a child. All waits on them may be dropped half-way and taken up again.
-struct Pipes {
-    stdin: Feed,
-    stdout: Drain<ChildStdout>,
-    stderr: Drain<ChildStderr>,
-}
-
-/// What is done with output as it arrives.
-struct Arrival {
-    cap: usize,
-    watcher: Option<Arc<dyn Watcher>>,
-    redactor: Option<Arc<Redactor>>,
-}
-
-impl Pipes {
-    fn of(leader: &mut Leader, stdin: Stdin, arrival: &Arrival) -> io::Result<Self> {
-        let bytes = match stdin {
-            Stdin::Nothing => Vec::new(),
-            Stdin::Bytes(bytes) => bytes,
-        };
-        let (input, stdout, stderr) = leader.take_pipes();
-        let stdout = stdout.map(ChildStdout::from_std).transpose()?;
-        let stderr = stderr.map(ChildStderr::from_std).transpose()?;
-        Ok(Self {
-            stdin: Feed { pipe: input.map(ChildStdin::from_std).transpose()?, bytes, written: 0 },
-            stdout: Drain::of(stdout, OutputStream::Stdout, arrival),
-            stderr: Drain::of(stderr, OutputStream::Stderr, arrival),
-        })
-    }
-
-    /// Until all three are closed. Together, so that a child which fills one pipe before it reads another cannot block.
-    async fn pump(&mut self) {
-        tokio::join!(self.stdin.pump(), self.stdout.pump(), self.stderr.pump());
-    }
-
-    /// Closes stdin and reads what is left of the others, but not for longer than this.
-    async fn drain(&mut self, limit: Duration) {
-        self.stdin.pipe = None;
-        let _ =
-            timeout(limit, async { tokio::join!(self.stdout.pump(), self.stderr.pump()) }).await;
-    }
-
-    fn take(&mut self) -> (Captured, Captured) {
-        (self.stdout.take(), self.stderr.take())
-    }
-}
-
-/// What is still to be written to stdin.
-struct Feed {
-    pipe: Option<ChildStdin>,
-    bytes: Vec<u8>,
-    written: usize,
-}
-
-impl Feed {
-    async fn pump(&mut self) {
-        while let Some(pipe) = &mut self.pipe {
-            let rest = &self.bytes[self.written..];
-            match pipe.write(rest).await {
-                Ok(count) if count > 0 && count < rest.len() => self.written += count,
-                // All is written, or the child does not want to read the rest, which is its own business.
-                _ => self.pipe = None,
-            }
-        }
-    }
-}
-
-/// What a child prints to one of its outputs.
-struct Drain<P> {
-    pipe: Option<P>,
-    kept: KeptOutput,
-    /// Masks secrets before anything else sees the output.
-    redacted: Option<RedactedStream>,
-}
-
-/// Where output goes.
-struct KeptOutput {
-    capture: Capture,
-    stream: OutputStream,
-    watcher: Option<Arc<dyn Watcher>>,
-}
-
-impl KeptOutput {
-    fn push(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        self.capture.push(bytes);
-        if let Some(watcher) = &self.watcher {
-            watcher.saw(self.stream, bytes);
-        }
-    }
-}
-
-impl<P: AsyncRead + Unpin> Drain<P> {
-    fn of(pipe: Option<P>, stream: OutputStream, arrival: &Arrival) -> Self {
-        let watcher = arrival.watcher.clone();
-        Self {
-            pipe,
-            kept: KeptOutput { capture: Capture::new(arrival.cap), stream, watcher },
-            redacted: arrival.redactor.clone().map(RedactedStream::new),
-        }
-    }
-
-    async fn pump(&mut self) {
-        let mut buffer = Vec::with_capacity(FIRST_READ_SIZE);
-        while let Some(pipe) = &mut self.pipe {
-            if buffer.len() == buffer.capacity() {
-                buffer.reserve(READ_SIZE);
-            }
-            buffer.clear();
-            match pipe.read_buf(&mut buffer).await {
-                Ok(count) if count > 0 => self.arrive(&buffer),
-                _ => self.close(),
-            }
-        }
-    }
-
-    fn arrive(&mut self, bytes: &[u8]) {
-        let Some(redacted) = &mut self.redacted else { return self.kept.push(bytes) };
-        let mut masked = Vec::with_capacity(bytes.len());
-        redacted.push(bytes, &mut masked);
-        self.kept.push(&masked);
-    }
-
-    /// Nothing more comes, so nothing is held back.
-    fn close(&mut self) {
-        self.pipe = None;
-        if let Some(mut redacted) = self.redacted.take() {
-            let mut masked = Vec::new();
-            redacted.finish(&mut masked);
-            self.kept.push(&masked);
-        }
-    }
-
-    fn take(&mut self) -> Captured {
-        self.close();
-        std::mem::replace(&mut self.kept.capture, Capture::new(0)).finish()
     }
 }

@@ -3,8 +3,9 @@
 
 use super::gate::{Change, Pass};
 use super::limits::{Estimate, Limits};
+use crate::deadline::QueueTimer;
 use crate::providers::{CallPolicy, Made};
-use agentv_core::call::{QueueTime, Waiting};
+use agentv_core::call::Waiting;
 use agentv_core::provider::ProviderErrorKind;
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response, TargetName};
 use agentv_wire::event::WaitReason;
@@ -54,7 +55,7 @@ impl Target {
             cx.waits(Waiting { target, reason, is_throttled: false, attempt, delay });
         };
         let pass = {
-            let _line = QueueTimer::of(cx);
+            let _line = QueueTimer::enter(&cx.queue_time);
             self.limits.enter(estimate, &cx.cancel, &waits).await?
         };
         let started = Instant::now();
@@ -135,25 +136,6 @@ impl Layer for Target {
             }
         }
         Err(ProviderError::failed("there are no more numbers to count tries with"))
-    }
-}
-
-/// Keeps the time in line, however it ends.
-pub(super) struct QueueTimer<'a> {
-    line: &'a QueueTime,
-    since: Instant,
-}
-
-impl<'a> QueueTimer<'a> {
-    pub(super) fn of(cx: &'a CallContext) -> Self {
-        cx.queue_time.enter();
-        Self { line: &cx.queue_time, since: Instant::now() }
-    }
-}
-
-impl Drop for QueueTimer<'_> {
-    fn drop(&mut self) {
-        self.line.leave(self.since.elapsed());
     }
 }
 

@@ -1,6 +1,6 @@
 //! How many calls of graders a judge takes at once.
 
-use super::calls::QueueTimer;
+use crate::deadline::QueueTimer;
 use agentv_core::{CallContext, Layer, Provider, ProviderError, Request, Response};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -26,7 +26,7 @@ impl Layer for JudgeCalls {
 
     async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let permit = {
-            let _waiting = QueueTimer::of(cx);
+            let _waiting = QueueTimer::enter(&cx.queue_time);
             tokio::select! {
                 biased;
                 () = cx.cancel.cancelled() => return Err(ProviderError::cancelled()),

@@ -1,9 +1,9 @@
 //! A provider whose calls are paid for out of the run's budget; itself a provider.
 
-use super::calls::QueueTimer;
 use super::limits::Estimate;
 use super::shared::SharedLimits;
 use super::spending::{Bill, CallEstimate, CallSpend, Overrun, Reservation};
+use crate::deadline::QueueTimer;
 use crate::providers::{Billing, Tells};
 use agentv_core::{
     BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response, TargetName,
@@ -81,7 +81,7 @@ impl Metered {
         if let Some(overrun) = self.unknowable() {
             return Err(refuse(self.limits.stop(overrun)));
         }
-        let _line = QueueTimer::of(cx);
+        let _line = QueueTimer::enter(&cx.queue_time);
         tokio::select! {
             biased;
             () = cx.cancel.cancelled() => Err(ProviderError::cancelled()),

@@ -90,7 +90,7 @@ impl Git<'_> {
             output_cap,
             gentle: Gentle::Kill,
         };
-        self.processes.run(command, &self.call.cancel).await.map_err(|error| match error {
+        self.processes.run(command, self.call).await.map_err(|error| match error {
             RunError::Cancelled => WorkspaceError::Cancelled,
             RunError::Spawn { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 WorkspaceError::NoGit

@@ -81,6 +81,8 @@ impl Workshop {
         call: &CallContext,
     ) -> Result<Workspace, WorkspaceError> {
         let (template, cancel) = (spec.template.clone(), call.cancel.clone());
+        // Copying opens files, and there are as many threads for it as there are cases.
+        let _place = self.processes.place(call).await.map_err(|_| WorkspaceError::Cancelled)?;
         let prefix = format!("agentv-{}-", file_name(name));
         // The directory is owned by whoever copies: if nobody waits any more, it is removed when the copying ends.
         let copied = blocking(move || {

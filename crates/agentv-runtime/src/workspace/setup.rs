@@ -36,7 +36,7 @@ pub(super) async fn run(
         gentle: Gentle::Terminate,
     };
     let failed = |how: String| WorkspaceError::Setup { command: shown.clone(), how };
-    let output = match shop.processes.run(command, &call.cancel).await {
+    let output = match shop.processes.run(command, call).await {
         Ok(output) => output,
         Err(RunError::Cancelled) => return Err(WorkspaceError::Cancelled),
         Err(RunError::Spawn { source, .. }) => {

@@ -20,6 +20,7 @@ mod tests;
 use super::script::Script;
 use super::{Build, FromConfig, payload};
 use crate::config::{Env, Fields, FromNode, Kind, Node};
+use crate::open_files::RoomPermit;
 use crate::process::{Command, Gentle, Processes, Stdin};
 use agentv_core::evaluator::{AnswerDetail, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
@@ -260,7 +261,12 @@ impl CodeJudge {
         let withheld = self.withheld(targets);
         let Some(max_calls) = self.config.target else {
             let given = Environment { env: Vec::new(), withheld };
-            return Ok((self.run(stdin, given, call).await, None));
+            return Ok((self.run(None, stdin, given, call).await, None));
+        };
+        // Before the proxy listens, which takes an open file, too.
+        let place = match self.processes.place_with_proxy(call).await {
+            Ok(place) => place,
+            Err(error) => return Ok((Err(error.into()), None)),
         };
         let proxy = TargetProxy::start(max_calls, targets, call).await?;
         let env = proxy.env().map_err(|error| {
@@ -268,8 +274,8 @@ impl CodeJudge {
             EvaluatorError::new(FailureKind::Provider, message)
         })?;
         let outcome = tokio::select! {
-            outcome = self.run(stdin, Environment { env, withheld }, call) => outcome,
-            () = proxy.serve() => Err(ScriptFailure::Cancelled),
+            outcome = self.run(Some(place), stdin, Environment { env, withheld }, call) => outcome,
+            () = proxy.serve(self.processes.proxy_connections()) => Err(ScriptFailure::Cancelled),
         };
         let used = proxy.used();
         let too_many = || ScriptFailure::TooManyCalls { max: used.max() };
@@ -290,6 +296,7 @@ impl CodeJudge {
 
     async fn run(
         &self,
+        place: Option<RoomPermit<'_>>,
         stdin: String,
         given: Environment,
         call: &CallContext,
@@ -308,7 +315,10 @@ impl CodeJudge {
             // A grader has nothing to save.
             gentle: Gentle::Kill,
         };
-        let output = self.processes.run(command, &call.cancel).await?;
+        let output = match place {
+            Some(place) => self.processes.run_in(place, command, call).await?,
+            None => self.processes.run(command, call).await?,
+        };
         if output.ended.is_success() {
             return verdict::parse(&output.stdout);
         }

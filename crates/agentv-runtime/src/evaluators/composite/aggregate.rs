@@ -125,17 +125,16 @@ impl Code {
             output_cap: OUTPUT_CAP,
             gentle: Gentle::Kill,
         };
-        let output =
-            processes.run(command, &cx.call.cancel).await.map_err(|error| match error {
-                RunError::TimedOut { after, .. } => {
-                    let message = format!("timed out after {}ms", after.as_millis());
-                    EvaluatorError::new(FailureKind::Timeout, message)
-                }
-                RunError::Spawn { program, source } => {
-                    failed(format!("cannot run `{program}`: {source}"))
-                }
-                RunError::Cancelled => failed("the run was stopped".to_owned()),
-            })?;
+        let output = processes.run(command, cx.call).await.map_err(|error| match error {
+            RunError::TimedOut { after, .. } => {
+                let message = format!("timed out after {}ms", after.as_millis());
+                EvaluatorError::new(FailureKind::Timeout, message)
+            }
+            RunError::Spawn { program, source } => {
+                failed(format!("cannot run `{program}`: {source}"))
+            }
+            RunError::Cancelled => failed("the run was stopped".to_owned()),
+        })?;
         if !output.ended.is_success() {
             return Err(failed(format!("the script failed: {}", output.stderr.tail(2000))));
         }

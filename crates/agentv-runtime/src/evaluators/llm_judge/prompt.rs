@@ -210,7 +210,7 @@ async fn run(
     cx: &EvalContext<'_>,
     processes: &Processes,
 ) -> Result<String, EvaluatorError> {
-    let output = processes.run(command, &cx.call.cancel).await.map_err(|error| match error {
+    let output = processes.run(command, cx.call).await.map_err(|error| match error {
         RunError::TimedOut { after, .. } => {
             let kind = FailureKind::Timeout;
             EvaluatorError::new(

@@ -203,7 +203,7 @@ impl<C: Client> Provider for AgentCli<C> {
         let watch = Watch { watcher: listener.clone(), grace: self.settings.exit_grace_seconds };
         let command = self.command(call, place.path())?;
 
-        let ran = self.deps.processes.run_watched(command, Some(watch), &cx.cancel).await;
+        let ran = self.deps.processes.run_watched(command, Some(watch), cx).await;
         let heard = listener.finish();
         let was_done = heard.was_done;
         let outcome = match ran {

@@ -143,7 +143,7 @@ impl Provider for Anthropic {
             headers: HEADERS,
             body: &body,
         };
-        let answer = http::post(&post, &cx.cancel).await?;
+        let answer = http::post(&post, cx).await?;
         Ok(api::read(&answer)?.into_response(&self.rates))
     }
 

@@ -29,7 +29,7 @@ impl Server<'_> {
         let conversation = Conversation::of(request);
         let body = Body::new(self, &conversation);
         let post = HttpPost { url: self.url, key: self.key, headers: &[], body: &body };
-        let answer = http::post(&post, &cx.cancel).await?;
+        let answer = http::post(&post, cx).await?;
         Ok(read(&answer)?.into_response(self.rates))
     }
 }

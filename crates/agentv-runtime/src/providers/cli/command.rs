@@ -146,7 +146,7 @@ impl Cli {
             gentle: Gentle::Terminate,
         };
         // In a box of its own, so that this one stays small.
-        let ended = Box::pin(self.processes.run(command, &cx.cancel)).await;
+        let ended = Box::pin(self.processes.run(command, cx)).await;
         ended.map_err(|error| run_error(&error))
     }
 

@@ -142,7 +142,7 @@ impl Provider for Gemini {
             headers: &[],
             body: &body,
         };
-        let answer = http::post(&post, &cx.cancel).await?;
+        let answer = http::post(&post, cx).await?;
         Ok(api::read(&answer)?.into_response(&self.rates))
     }
 

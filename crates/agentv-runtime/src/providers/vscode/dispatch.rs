@@ -6,9 +6,8 @@ use super::mail::Mail;
 use super::subagents::{self, ClaimError, Provisioning, claim_lowest};
 use super::{Deps, Edition, INSIDERS, VsCodeSettings};
 use crate::config::Env;
-use crate::deadline;
+use crate::deadline::{self, QueueTimer};
 use crate::process::{Command, Gentle, Output, Processes, RunError, Stdin, find, quote};
-use agentv_core::call::QueueTime;
 use agentv_core::{CallContext, ProviderError, Request, Response, TargetName};
 use agentv_wire::Object;
 use serde_json::json;
@@ -331,7 +330,7 @@ impl Window<'_> {
     /// Whether VS Code runs and has the window. That it cannot be asked means that it does not run.
     async fn is_open(&self, cx: &CallContext) -> Result<bool, ProviderError> {
         let command = self.command(vec!["--status".into()], Some(STATUS_LIMIT));
-        match self.editor.processes.run(command, &cx.cancel).await {
+        match self.editor.processes.run(command, cx).await {
             Ok(output) => Ok(lists(&output.stdout.text_lossy(), &self.claim.name())),
             Err(RunError::TimedOut { .. }) => Ok(false),
             Err(error) => Err(self.run_error(&error)),
@@ -346,7 +345,7 @@ impl Window<'_> {
         cx: &CallContext,
     ) -> Result<(), ProviderError> {
         let command = self.command(arguments, limit);
-        let output = self.editor.processes.hand_over(command, &cx.cancel).await;
+        let output = self.editor.processes.hand_over(command, cx).await;
         let output = output.map_err(|error| self.run_error(&error))?;
         if output.ended.is_success() { Ok(()) } else { Err(self.exit_error(&output)) }
     }
@@ -385,25 +384,6 @@ impl Window<'_> {
                 ProviderError::not_started(format!("{error}: {source}"))
             }
         }
-    }
-}
-
-/// Keeps the time that is spent in line, however the wait ends.
-struct QueueTimer<'a> {
-    line: &'a QueueTime,
-    since: Instant,
-}
-
-impl<'a> QueueTimer<'a> {
-    fn enter(line: &'a QueueTime) -> Self {
-        line.enter();
-        Self { line, since: Instant::now() }
-    }
-}
-
-impl Drop for QueueTimer<'_> {
-    fn drop(&mut self) {
-        self.line.leave(self.since.elapsed());
     }
 }
 

@@ -9,6 +9,7 @@ mod routes;
 
 pub(super) use meter::Use;
 
+use crate::open_files::{Room, RoomPermit, is_shortage};
 use agentv_core::{CallContext, EvaluatorError, NamedProvider, Targets};
 use agentv_wire::{FailureKind, env};
 use futures_util::StreamExt;
@@ -19,7 +20,12 @@ use hyper_util::rt::TokioIo;
 use meter::Meter;
 use std::io;
 use std::net::Ipv4Addr;
+use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{sleep, timeout};
+
+/// Between two tries, where there are too many open files.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A proxy that listens, for one run of one script.
 pub(super) struct TargetProxy<'a> {
@@ -54,7 +60,7 @@ impl<'a> TargetProxy<'a> {
             EvaluatorError::new(FailureKind::Provider, format!("the target proxy {what}: {error}"))
         };
         let token = token().map_err(|error| failed("has no random token", &error))?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await;
+        let listener = listen(call).await;
         let listener = listener.map_err(|error| failed("cannot listen on 127.0.0.1", &error))?;
         Ok(Self {
             listener,
@@ -70,31 +76,57 @@ impl<'a> TargetProxy<'a> {
         Ok(urls.into_iter().chain(tokens).collect())
     }
 
-    /// Answers requests for as long as it is polled.
-    pub(super) async fn serve(&self) {
+    /// Answers requests for as long as it is polled. Where there is no room for more connections, the next ones wait to be
+    /// accepted.
+    pub(super) async fn serve(&self, room: &Room) {
         let mut connections = FuturesUnordered::new();
         loop {
+            let accepting = async {
+                let place = room.take(None).await;
+                self.listener.accept().await.map(|(stream, _)| (stream, place))
+            };
             tokio::select! {
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => connections.push(self.connection(stream)),
-                    // Too many open files, most likely: some will be closed soon.
-                    Err(_) => tokio::task::yield_now().await,
+                accepted = accepting => match accepted {
+                    Ok((stream, place)) => connections.push(self.connection(stream, place)),
+                    // A client that has gone, or too many open files, of which some will be closed soon.
+                    Err(_) => wait_while(&mut connections).await,
                 },
                 Some(()) = connections.next(), if !connections.is_empty() => {}
             }
         }
     }
 
-    async fn connection(&self, stream: TcpStream) {
+    async fn connection(&self, stream: TcpStream, _place: Option<RoomPermit<'_>>) {
         let answer = service_fn(|request| routes::answer(request, &self.proxy));
-        // A client that goes away in the middle is its own business.
-        let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await;
+        // One request for each connection: one that is kept open for later would take the place of another. A client that
+        // goes away in the middle is its own business.
+        let mut server = http1::Builder::new();
+        let _ = server.keep_alive(false).serve_connection(TokioIo::new(stream), answer).await;
     }
 
     /// What the script made of it.
     pub(super) fn used(&self) -> Use {
         self.proxy.meter.used(self.proxy.judge.name.as_str())
     }
+}
+
+/// Binds a port, and waits if there are too many open files.
+async fn listen(call: &CallContext) -> io::Result<TcpListener> {
+    loop {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await {
+            Err(error) if is_shortage(&error) && !call.cancel.is_cancelled() => sleep(PAUSE).await,
+            bound => return bound,
+        }
+    }
+}
+
+/// Pauses, while the connections that there are go on.
+async fn wait_while(connections: &mut FuturesUnordered<impl Future<Output = ()>>) {
+    let answering = async {
+        while connections.next().await.is_some() {}
+        std::future::pending::<()>().await;
+    };
+    let _ = timeout(PAUSE, answering).await;
 }
 
 /// 256 random bits.
