@@ -142,6 +142,54 @@ fn a_child_that_a_finished_command_left_behind_is_ended() {
     assert!(!is_alive(&cx.read("child")));
 }
 
+/// Starts a daemon that shows nothing of where it comes from, and waits until it has written its id to `$1`.
+#[cfg(target_os = "linux")]
+const DAEMON: &str = "mkfifo \"$1.up\"\n\
+    (env -i PATH=\"$PATH\" setsid sh -c 'echo $$ > \"$0\"; echo > \"$0.up\"; exec sleep 600' \"$1\" > /dev/null 2>&1 &)\n\
+    read -r up < \"$1.up\"\n";
+
+/// Each command leaves a daemon; the second one looks for that of the first.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_daemon_with_a_clean_environment_ends_with_its_call() {
+    let cx = mocked(&["a", "b"]);
+    cx.script("daemon.sh", &format!("#!/bin/sh\n{DAEMON}"));
+    let command = "./daemon.sh {EVAL_ID}; \
+                   if [ {EVAL_ID} = b ]; then kill -0 $(cat a) 2> /dev/null && echo a is alive; fi; echo ok";
+    cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
+    let ran = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run();
+    assert_eq!(ran.success().record_of("b")["candidate_answer"], "ok");
+    assert!(!is_alive(&cx.read("a")) && !is_alive(&cx.read("b")));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_end_of_a_call_leaves_the_daemons_of_others_alone() {
+    let cx = mocked(&["quick", "slow"]);
+    cx.script("daemon.sh", &format!("#!/bin/sh\n{DAEMON}"));
+    let mut meeting = cx.meeting("meeting");
+    let command = format!(
+        "./daemon.sh {{EVAL_ID}}; {}; kill -0 $(cat {{EVAL_ID}}) && echo ok",
+        meeting.attend("{EVAL_ID}")
+    );
+    cx.script("agent.sh", &format!("#!/bin/sh\n{}\n", command.replace("{EVAL_ID}", "$1")));
+    cx.write("targets.yaml", &targets(&[cli_target("default", "./agent.sh {EVAL_ID}")]));
+    let mut running =
+        cx.agentv(["eval", "suite.yaml", "--workers", "2", "--out", "out.jsonl"]).start();
+    let mut there = [meeting.next(), meeting.next()];
+    there.sort();
+    assert_eq!(there, ["quick", "slow"]);
+    // Either of them goes first.
+    meeting.let_go(1);
+    while !running.read_line().contains("1/2   ✅") {}
+    meeting.let_go(1);
+    let ran = running.finish();
+    for id in ["quick", "slow"] {
+        assert_eq!(ran.record_of(id)["candidate_answer"], "ok");
+        assert!(!is_alive(&cx.read(id)));
+    }
+}
+
 /// Commands that are no run, and start programs all the same.
 #[test]
 fn a_judge_that_is_tried_out_ends_with_the_program() {

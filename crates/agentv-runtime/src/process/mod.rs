@@ -2,14 +2,16 @@
 //!
 //! A process group is not enough to end what an agent started, since agents run tools in sessions of their own. So on
 //! Linux AgentV is a child subreaper ([`become_subreaper`]), and every child carries the ids of its run and its call in its
-//! environment. When a call ends, orphans that came to us and carry its id are ended with all that they started; on a
-//! time-out or a cancel the whole of `/proc` is walked. Elsewhere the process group is all there is.
+//! environment. A program may clean that, so children also carry a mark of their call as a resource limit that has no effect
+//! ([`mark`]). When a call ends, orphans that came to us and carry its id or its mark are ended with all that they started;
+//! on a time-out or a cancel the whole of `/proc` is walked. Elsewhere the process group is all there is.
 //!
 //! Where few files may be open, programs wait for each other ([`place`]).
 
 mod command;
 mod find;
 mod leader;
+mod mark;
 mod output;
 mod pipes;
 mod place;

@@ -1,6 +1,7 @@
 //! What `/proc` says of processes. A process may end between two looks, so nothing here fails: it is merely absent.
 #![expect(clippy::disallowed_methods, reason = "the files of `/proc` are the system's")]
 
+use super::mark::CallMark;
 use rustix::process::{PidfdFlags, Signal, WaitOptions};
 use rustix::process::{kill_process, pidfd_open, pidfd_send_signal, waitpid};
 use std::fs;
@@ -49,6 +50,11 @@ impl Process {
             }
         }
         ProcessEnvironment::Known(Vec::new())
+    }
+
+    /// The mark of the call that it descends from.
+    pub(super) fn mark(&self) -> Option<CallMark> {
+        CallMark::read(&read_at_once(&format!("/proc/{}/limits", self.pid)).ok()?)
     }
 
     /// Kills this very process, and not another one that got its pid since.

@@ -1,6 +1,7 @@
 //! Spawn, pump three pipes, time out, cancel, reap.
 
 use super::leader::Leader;
+use super::mark::{CallMark, Marks};
 use super::pipes::{Arrival, Pipes};
 use super::place::{self, Caller, Places};
 use super::tree::{self, OrphanLock, Tree};
@@ -53,6 +54,7 @@ pub struct Processes {
     /// Masks secrets in what programs print. Unset while the files that name them are not read yet.
     redactor: OnceLock<Arc<Redactor>>,
     calls: AtomicU64,
+    marks: Arc<Marks>,
     places: Places,
     turn: Arc<OrphanLock>,
 }
@@ -63,6 +65,7 @@ impl Processes {
             run_id,
             redactor: OnceLock::new(),
             calls: AtomicU64::new(0),
+            marks: Arc::new(Marks::new()),
             places: Places::default(),
             turn: Arc::default(),
         })
@@ -230,9 +233,13 @@ impl Processes {
             Leftovers::Ended => &self.run_id,
             Leftovers::LeftToUser => NO_RUN,
         };
-        let leader = Leader::new(command.spawn(run_id, &call_id)?);
+        let (leader, mark) = self.marks.start(call, || {
+            let leader = Leader::new(command.spawn(run_id, &call_id)?);
+            let pid = leader.pid();
+            io::Result::Ok((leader, pid))
+        })?;
         open_files().restore(leader.pid());
-        Ok(Started { leader, call_id })
+        Ok(Started { leader, call_id, mark })
     }
 
     /// Tries again to start a program for which the system had no room, until other calls have made some. Gives up when the
@@ -270,7 +277,7 @@ impl Processes {
 
     fn attend(
         &self,
-        Started { mut leader, call_id }: Started,
+        Started { mut leader, call_id, mark }: Started,
         command: &mut Command,
         watch: Option<&Watch>,
         leftovers: Leftovers,
@@ -283,7 +290,7 @@ impl Processes {
         };
         Ok(Running {
             pipes: Pipes::of(&mut leader, stdin, &arrival)?,
-            tree: Tree::new(leader.pid(), &call_id, Arc::clone(&self.turn)),
+            tree: Tree::new(&leader, &call_id, (mark, &self.marks), &self.turn),
             leader,
             gentle: command.gentle,
             leftovers,
@@ -296,6 +303,7 @@ impl Processes {
 struct Started {
     leader: Leader,
     call_id: String,
+    mark: CallMark,
 }
 
 enum Outcome {

@@ -1,5 +1,7 @@
 //! All that one call started, found and ended.
 
+use super::leader::Leader;
+use super::mark::{CallMark, Marks};
 #[cfg(target_os = "linux")]
 use super::procfs::{self, Process, ProcessEnvironment};
 #[cfg(target_os = "linux")]
@@ -41,11 +43,14 @@ pub(super) struct Tree {
     /// The process that we started, which is also the number of its group.
     leader: Pid,
     turn: Arc<OrphanLock>,
+    /// What members carry that have another environment.
+    mark: CallMark,
+    marks: Arc<Marks>,
     /// Its status was taken, so its pid may be somebody else's by now. That of its group is not while it has members.
     leader_is_reaped: bool,
     /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
     #[cfg(target_os = "linux")]
-    mark: Vec<u8>,
+    id: Vec<u8>,
     /// Members that were seen before, by pid and start. They are found again even if they have lost their parent and have
     /// no environment to show, as zombies have none.
     #[cfg(target_os = "linux")]
@@ -65,13 +70,20 @@ impl Tree {
         not(target_os = "linux"),
         expect(unused_variables, reason = "only /proc shows marks")
     )]
-    pub(super) fn new(leader: Pid, call_id: &str, turn: Arc<OrphanLock>) -> Self {
+    pub(super) fn new(
+        leader: &Leader,
+        call_id: &str,
+        (mark, marks): (CallMark, &Arc<Marks>),
+        turn: &Arc<OrphanLock>,
+    ) -> Self {
         Self {
-            leader,
-            turn,
+            leader: leader.pid(),
+            turn: Arc::clone(turn),
+            mark,
+            marks: Arc::clone(marks),
             leader_is_reaped: false,
             #[cfg(target_os = "linux")]
-            mark: mark(env::CALL_ID, call_id),
+            id: entry(env::CALL_ID, call_id),
             #[cfg(target_os = "linux")]
             seen: Vec::new(),
         }
@@ -121,6 +133,12 @@ impl Tree {
     }
 }
 
+impl Drop for Tree {
+    fn drop(&mut self) {
+        self.marks.forget(self.mark);
+    }
+}
+
 /// How long a tree is looked after once it was sent the signal that nobody can ignore. A process that hangs in the kernel
 /// would keep us for ever.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
@@ -151,7 +169,7 @@ impl Tree {
         let orphans = reap_adopted();
         let may_be_ours = |process: &Process| {
             let environment = process.environment();
-            environment.has(&self.mark) || environment.is_changing()
+            self.is_marked(process, &environment) || environment.is_changing()
         };
         orphans.iter().any(may_be_ours) || test_kill_process_group(self.leader).is_ok()
     }
@@ -186,10 +204,18 @@ impl Tree {
             if process.parent == own && is_unclear(process, &environment) {
                 doubt = Round::Busy;
             }
-            environment.has(&self.mark)
+            self.is_marked(process, &environment)
         });
         self.seen = members.iter().map(|process| (process.pid, process.start)).collect();
         (members, doubt)
+    }
+
+    /// Whether a process carries the call's id, or its mark. One that carries the id of another call is that one's.
+    fn is_marked(&self, process: &Process, environment: &ProcessEnvironment) -> bool {
+        environment.has(&self.id)
+            || (!environment.has_another(env::CALL_ID, &self.id)
+                && process.mark() == Some(self.mark)
+                && self.marks.is_proof(self.mark))
     }
 
     fn unreaped_leader(&self) -> Option<procfs::Pid> {
@@ -217,9 +243,9 @@ impl Tree {
 /// Ends whatever carries this run's id, and orphans of ours that carry no id at all.
 #[cfg(target_os = "linux")]
 pub(super) fn end_run(run_id: &str, turn: &OrphanLock) {
-    let mark = mark(env::RUN_ID, run_id);
+    let id = entry(env::RUN_ID, run_id);
     for pause in pauses(KILL_LIMIT) {
-        if run_round(&mark, turn) == Round::Gone {
+        if run_round(&id, turn) == Round::Gone {
             return;
         }
         std::thread::sleep(pause);
@@ -233,7 +259,7 @@ pub(super) fn is_clean() -> bool {
 }
 
 #[cfg(target_os = "linux")]
-fn run_round(mark: &[u8], turn: &OrphanLock) -> Round {
+fn run_round(id: &[u8], turn: &OrphanLock) -> Round {
     let _turn = turn.take();
     let own = procfs::own_pid();
     let mut left = Round::Gone;
@@ -244,7 +270,7 @@ fn run_round(mark: &[u8], turn: &OrphanLock) -> Round {
             left = Round::Busy;
             return false;
         }
-        environment.has(mark) || (is_child && !environment.has_another(env::RUN_ID, mark))
+        environment.has(id) || (is_child && !environment.has_another(env::RUN_ID, id))
     });
     for process in members {
         // A direct child's status is its call's to take, whether or not that still wants it.
@@ -267,7 +293,7 @@ pub(super) fn is_clean() -> bool {
 pub(super) fn end_run(_run_id: &str, _turn: &OrphanLock) {}
 
 #[cfg(target_os = "linux")]
-fn mark(name: &str, value: &str) -> Vec<u8> {
+fn entry(name: &str, value: &str) -> Vec<u8> {
     format!("{name}={value}").into_bytes()
 }
 
