@@ -23,6 +23,7 @@ pub mod http;
 pub mod process;
 pub mod providers;
 pub mod targets;
+mod temp;
 pub mod workspace;
 
 pub mod convert;

@@ -1,7 +1,9 @@
 //! The order of effects: what is in the file when the run is told of, interrupted, cut off or killed.
 
 use crate::{context, mocked, waiting};
-use agentv_test_support::{Meeting, Running, TestContext, cases, cli_target, is_alive, targets};
+use agentv_test_support::{
+    Meeting, Running, TestContext, cases, cli_target, is_alive, mock_target, targets,
+};
 use std::{fs, process};
 
 /// A run of three cases with one worker: `done` has answered, `held` is under way and has started a child in a session of
@@ -89,6 +91,41 @@ fn a_run_that_is_killed_leaves_whole_lines() {
     stopped.meeting.let_go(1);
     let child = stopped.cx.read("child");
     crate::kill(&child);
+}
+
+/// The second run finds what the first one could not remove.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_killed_run_left_is_removed_by_the_next_one() {
+    let cx = mocked(&["one"]);
+    let meeting = cx.meeting("meeting");
+    cx.write("template/file", "1\n");
+    let command =
+        format!("echo $$ > agent; {}; sleep 600 # {{OUTPUT_FILE}}", meeting.tell("agent"));
+    let target = cli_target("default", &command) + "    workspace: template\n";
+    cx.write("targets.yaml", &targets(&[target]));
+    let running = cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).start();
+    assert_eq!(meeting.next(), "agent");
+    running.signal("KILL");
+    running.finish().code(137);
+    let left = || -> Vec<String> {
+        let entries = fs::read_dir(cx.temp()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    let (dirs, alive): (Vec<_>, Vec<_>) =
+        left().into_iter().partition(|name| !name.starts_with('.'));
+    assert_eq!((dirs.len(), alive.len()), (2, 1), "{dirs:?} {alive:?}");
+    let agent = fs::read_to_string(
+        cx.temp()
+            .join(dirs.iter().find(|name| name.contains("-one-")).unwrap())
+            .join("workspace/agent"),
+    );
+    crate::kill(&agent.unwrap());
+    // Neither of these is ours to remove.
+    fs::create_dir(cx.temp().join("agentv-of-somebody")).unwrap();
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"]).run().success();
+    assert_eq!(left(), ["agentv-of-somebody"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use super::tree::{self, OrphanLock, Tree};
 use super::{Command, Gentle, Output, ProgramExit, Stdin, Watch};
 use crate::deadline::QueueTimer;
 use crate::open_files::{Room, RoomPermit, is_shortage, open_files};
+use crate::temp::TempFiles;
 use agentv_core::Redactor;
 use rustix::process::Signal;
 use std::io;
@@ -56,6 +57,7 @@ pub struct Processes {
     calls: AtomicU64,
     marks: Arc<Marks>,
     places: Places,
+    temp_files: TempFiles,
     turn: Arc<OrphanLock>,
 }
 
@@ -67,6 +69,7 @@ impl Processes {
             calls: AtomicU64::new(0),
             marks: Arc::new(Marks::new()),
             places: Places::default(),
+            temp_files: TempFiles::default(),
             turn: Arc::default(),
         })
     }
@@ -211,9 +214,15 @@ impl Processes {
         }
     }
 
+    /// How the name of a temporary file of this run begins that is about this. If the run is killed, the next one removes it.
+    pub fn temp_prefix(&self, about: &str) -> String {
+        self.temp_files.prefix(about)
+    }
+
     /// Ends what this run has left behind. For its end, when no call is under way; it costs next to nothing if there is
     /// nothing.
     pub fn end_leftovers(&self) {
+        self.temp_files.release();
         if !tree::is_clean() {
             self.end_run();
         }

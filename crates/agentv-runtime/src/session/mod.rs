@@ -32,6 +32,7 @@ use crate::load::{Loader, Report, Selection};
 use crate::process::{self, Processes};
 use crate::run::{Ended, Executor, Limit, Outputs, Plan, Resumed, Run, RunOutcome, RunSettings};
 use crate::targets::CallServices;
+use crate::temp;
 use crate::writers::WriterKind;
 use agentv_core::Redactor;
 use agentv_core::totals::Totals;
@@ -267,6 +268,8 @@ impl Session {
     pub async fn run(self, mut observer: Box<dyn Reporter>) -> Summary {
         // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
         let _ = process::become_subreaper();
+        // What killed runs have left may be large, and nobody has to wait for it.
+        let sweeping = tokio::task::spawn_blocking(temp::sweep);
         observer.event(&RunEvent::Planned(Box::new(self.planned())));
         // It may be long until something else happens.
         observer.pause();
@@ -289,6 +292,7 @@ impl Session {
         })
         .await;
         let took = began.elapsed();
+        let _ = sweeping.await;
         let is_kept = store.is_some();
         let can_resume = is_kept && spec.answers == AnswerOrigin::Targets;
         let mut conclusion = conclusion::of(&outcome, &gates, can_resume.then_some(&*run_id));

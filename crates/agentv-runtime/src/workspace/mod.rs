@@ -83,7 +83,7 @@ impl Workshop {
         let (template, cancel) = (spec.template.clone(), call.cancel.clone());
         // Copying opens files, and there are as many threads for it as there are cases.
         let _place = self.processes.place(call).await.map_err(|_| WorkspaceError::Cancelled)?;
-        let prefix = format!("agentv-{}-", file_name(name));
+        let prefix = self.processes.temp_prefix(&file_name(name));
         // The directory is owned by whoever copies: if nobody waits any more, it is removed when the copying ends.
         let copied = blocking(move || {
             let scratch = Scratch::new(&prefix).map_err(WorkspaceError::Place)?;
@@ -112,7 +112,8 @@ impl Workshop {
         for command in spec.setup.iter().flatten() {
             setup::run(self, command, &workspace.path, limit, call).await?;
         }
-        let dir = blocking(|| Scratch::new("agentv-baseline-").map_err(WorkspaceError::Place));
+        let prefix = self.processes.temp_prefix("baseline");
+        let dir = blocking(move || Scratch::new(&prefix).map_err(WorkspaceError::Place));
         workspace.baseline =
             Some(Baseline::take(dir.await?, &self.git(call), &workspace.path).await?);
         Ok(())

@@ -1,8 +1,7 @@
 //! A temporary directory that goes away whatever is in it.
 
-use std::fs::{self, Permissions};
+use crate::temp;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Removed when dropped, even where a program took its own right to write away.
@@ -26,6 +25,8 @@ impl Scratch {
     }
 
     pub(super) fn keep(mut self) {
+        // Should the run be killed later, it stays all the same. Without the mark, only that is lost.
+        let _ = temp::keep(&self.path);
         self.is_kept = true;
     }
 }
@@ -33,27 +34,7 @@ impl Scratch {
 impl Drop for Scratch {
     fn drop(&mut self) {
         if !self.is_kept {
-            remove(&self.path);
+            temp::remove_dir(&self.path);
         }
-    }
-}
-
-fn remove(dir: &Path) {
-    if fs::remove_dir_all(dir).is_ok() {
-        return;
-    }
-    open_up(dir);
-    // What is still there now is somebody else's.
-    let _ = fs::remove_dir_all(dir);
-}
-
-/// Gives us all rights to all directories. Links are not followed.
-fn open_up(dir: &Path) {
-    let mut waiting = vec![dir.to_owned()];
-    while let Some(dir) = waiting.pop() {
-        let _ = fs::set_permissions(&dir, Permissions::from_mode(0o700));
-        let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
-        let inside = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-        waiting.extend(inside.map(|entry| entry.path()));
     }
 }

@@ -281,7 +281,7 @@ impl<C: Client> AgentCli<C> {
         if let Some(cwd) = &self.settings.cwd {
             return Ok(WorkingDir::Given(self.deps.working_dir.join(cwd)));
         }
-        let prefix = format!("agentv-{}-", C::NAMES[0]);
+        let prefix = self.deps.processes.temp_prefix(C::NAMES[0]);
         Own::new(&prefix, &self.spares).map(WorkingDir::Own).map_err(|error| {
             ProviderError::failed(format!("there is no place for a workspace: {error}"))
         })

@@ -1,6 +1,7 @@
 //! Where an agent works: where it is told to, or in an empty directory that nobody else has.
 
 use super::AgentInvocation;
+use crate::temp;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ impl Drop for Own {
         if is_empty(&self.path) {
             self.spares.lock().push(std::mem::take(&mut self.path));
         } else {
-            let _ = fs::remove_dir_all(&self.path);
+            temp::remove_dir(&self.path);
         }
     }
 }

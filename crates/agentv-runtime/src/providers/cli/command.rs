@@ -160,8 +160,14 @@ impl Cli {
         if !call.template.asks_for(Placeholder::OutputFile) {
             return Ok(None);
         }
+        let name = file_name(call.values.eval_id);
+        let prefix = if self.settings.keep_temp_files {
+            format!("agentv-{name}-")
+        } else {
+            self.processes.temp_prefix(&name)
+        };
         let made = tempfile::Builder::new()
-            .prefix(&format!("agentv-{}-", file_name(call.values.eval_id)))
+            .prefix(&prefix)
             .suffix(suffix)
             .rand_bytes(12)
             .disable_cleanup(self.settings.keep_temp_files)
