@@ -67,8 +67,17 @@ impl TestContext {
 
     /// The program with these arguments, not started yet.
     pub fn agentv<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Invocation {
+        self.agentv_at(&self.binary, args)
+    }
+
+    /// The same for another program, such as a script that starts it under some limit.
+    pub fn agentv_at<S: AsRef<OsStr>>(
+        &self,
+        binary: &Path,
+        args: impl IntoIterator<Item = S>,
+    ) -> Invocation {
         let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        Invocation::new(&self.binary, self.dir(), args)
+        Invocation::new(binary, self.dir(), args)
     }
 
     /// A code judge that keeps what it was given and prints `output`, in a folder of this name.

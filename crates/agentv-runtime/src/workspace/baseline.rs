@@ -2,6 +2,7 @@
 
 use super::diff::{self, FILES_CAP};
 use super::git::{ATTRIBUTES, CONFIG, Git, GitCommand, well};
+use super::large::{self, LargeFiles};
 use super::scratch::Scratch;
 use super::{WorkspaceError, blocking};
 use agentv_core::record::whole_lines;
@@ -30,6 +31,8 @@ pub(super) struct Baseline {
     dir: Scratch,
     /// The name that Git gave to the whole of it.
     tree: String,
+    /// The files that Git did not get to see.
+    large: LargeFiles,
 }
 
 impl Baseline {
@@ -39,12 +42,12 @@ impl Baseline {
         git: &Git<'_>,
         workspace: &Path,
     ) -> Result<Self, WorkspaceError> {
-        let mut baseline = Self { dir, tree: String::new() };
+        let mut baseline = Self { dir, tree: String::new(), large: LargeFiles::new() };
         let init = ["init", "--quiet", "--template="];
         git.ask(GitCommand { work_tree: None, ..baseline.order(&init, workspace) }).await?;
         let (git_dir, empty) = (baseline.git_dir(), baseline.empty());
         blocking(move || configure(&git_dir, &empty).map_err(WorkspaceError::Place)).await?;
-        baseline.stage(git, workspace).await?;
+        baseline.large = baseline.stage(git, workspace, None).await?;
         let tree = git.ask(baseline.order(&["write-tree"], workspace)).await?;
         String::from_utf8_lossy(&tree).trim().clone_into(&mut baseline.tree);
         Ok(baseline)
@@ -58,7 +61,7 @@ impl Baseline {
     ) -> Result<FileChanges, WorkspaceError> {
         let empty = self.empty();
         let workspace = workspace.unwrap_or(&empty);
-        self.stage(git, workspace).await?;
+        self.stage(git, workspace, Some(&self.large)).await?;
 
         let list = [&DIFF[..], &["--raw", "--numstat", "-z", &self.tree]].concat();
         let list = git.ask(self.order(&list, workspace)).await?;
@@ -87,11 +90,19 @@ impl Baseline {
     ///
     /// Git takes a repository inside of the workspace for one thing that it does not look into. It does look where it
     /// already knows a file, so it is made to know one, which it then finds missing.
-    async fn stage(&self, git: &Git<'_>, workspace: &Path) -> Result<(), WorkspaceError> {
+    ///
+    /// Gives the large files, which are there as stand-ins. `before` are those of the baseline.
+    async fn stage(
+        &self,
+        git: &Git<'_>,
+        workspace: &Path,
+        before: Option<&LargeFiles>,
+    ) -> Result<LargeFiles, WorkspaceError> {
+        let mut listed = Vec::new();
         for _ in 0..NESTED {
-            let others = ["ls-files", "--others", "--exclude-standard", "-z"];
-            let others = git.ask(self.order(&others, workspace)).await?;
-            let known = diff::repositories(&others).fold(Vec::new(), |mut known, dir| {
+            let list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+            listed = git.ask(self.order(&list, workspace)).await?;
+            let known = diff::repositories(&listed).fold(Vec::new(), |mut known, dir| {
                 known.extend_from_slice(format!("100644 {EMPTY_BLOB}\t").as_bytes());
                 known.extend_from_slice(dir);
                 known.extend_from_slice(NOBODY.as_bytes());
@@ -104,6 +115,7 @@ impl Baseline {
             let info = ["update-index", "-z", "--index-info"];
             git.ask(GitCommand { stdin: known, ..self.order(&info, workspace) }).await?;
         }
+        let large = self.stage_large(git, workspace, listed, before).await?;
         let add = ["add", "--all", "--ignore-errors"];
         let output = git.run(self.order(&add, workspace)).await?;
         if output.ended.code() == Some(1) {
@@ -111,9 +123,49 @@ impl Baseline {
             git.call
                 .log
                 .warn(format!("not all files could be compared: {}", output.stderr.tail(500)));
-            return Ok(());
+            return Ok(large);
         }
-        well(&add, output).map(drop)
+        well(&add, output).map(|_| large)
+    }
+
+    /// Takes stand-ins of all large files into the index, and has Git leave these paths alone.
+    async fn stage_large(
+        &self,
+        git: &Git<'_>,
+        workspace: &Path,
+        listed: Vec<u8>,
+        before: Option<&LargeFiles>,
+    ) -> Result<LargeFiles, WorkspaceError> {
+        let (root, known, deadline) = (workspace.to_owned(), before.cloned(), git.deadline.clone());
+        let found =
+            blocking(move || large::find(&root, &listed, known.as_ref(), &deadline)).await?;
+        let paths = |files: &LargeFiles| {
+            files.keys().flat_map(|path| [path.as_slice(), b"\0"]).flatten().copied().collect()
+        };
+        if let Some(before) = before.filter(|before| !before.is_empty()) {
+            let free = ["update-index", "-z", "--no-skip-worktree", "--stdin"];
+            git.ask(GitCommand { stdin: paths(before), ..self.order(&free, workspace) }).await?;
+        }
+        if found.is_empty() {
+            return Ok(found);
+        }
+        let mut entries = Vec::new();
+        for (path, file) in &found {
+            let write = ["hash-object", "-w", "--stdin"];
+            let stdin = file.stand_in().into_bytes();
+            let id = git.ask(GitCommand { stdin, ..self.order(&write, workspace) }).await?;
+            entries.extend_from_slice(file.mode().as_bytes());
+            entries.push(b' ');
+            entries.extend_from_slice(id.trim_ascii());
+            entries.push(b'\t');
+            entries.extend_from_slice(path);
+            entries.push(0);
+        }
+        let info = ["update-index", "-z", "--index-info"];
+        git.ask(GitCommand { stdin: entries, ..self.order(&info, workspace) }).await?;
+        let skip = ["update-index", "-z", "--skip-worktree", "--stdin"];
+        git.ask(GitCommand { stdin: paths(&found), ..self.order(&skip, workspace) }).await?;
+        Ok(found)
     }
 
     fn order<'a>(&'a self, args: &'a [&'a str], work_tree: &'a Path) -> GitCommand<'a> {

@@ -4,13 +4,16 @@ use super::WorkspaceError;
 use crate::config::Env;
 use crate::process::{Command, Gentle, Output, Processes, RunError, Stdin};
 use agentv_core::CallContext;
+use agentv_core::provider::seconds;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
 
-/// How long one command may take.
+/// How long a comparison may take where nobody says anything, and how long it may take in any case.
 const LIMIT: Duration = Duration::from_mins(10);
+const LEAST_LIMIT: Duration = Duration::from_secs(10);
 /// How much of what Git says goes into an error.
 const SAID_CHARS: usize = 500;
 
@@ -52,6 +55,38 @@ pub(super) struct Git<'a> {
     pub env: &'a Env,
     pub processes: &'a Processes,
     pub call: &'a CallContext,
+    pub deadline: &'a Deadline,
+}
+
+/// When a comparison with all its commands has to be over: the time limit of the agent holds for it once more.
+#[derive(Debug, Clone)]
+pub(super) struct Deadline {
+    limit: Duration,
+    end: Instant,
+    cancel: CancellationToken,
+}
+
+impl Deadline {
+    pub(super) fn of(call: &CallContext) -> Self {
+        let limit = call.time_limit.unwrap_or(LIMIT).max(LEAST_LIMIT);
+        Self { limit, end: Instant::now() + limit, cancel: call.cancel.clone() }
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    /// For work of ours that takes a while.
+    pub(super) fn check(&self, command: &str) -> Result<(), WorkspaceError> {
+        if self.cancel.is_cancelled() {
+            return Err(WorkspaceError::Cancelled);
+        }
+        if self.left().is_zero() { Err(self.passed(&[command])) } else { Ok(()) }
+    }
+
+    fn passed(&self, args: &[&str]) -> WorkspaceError {
+        failed(args, format!("timed out: all of it took longer than {}", seconds(self.limit)))
+    }
 }
 
 /// One command.
@@ -86,7 +121,7 @@ impl Git<'_> {
             env: environment(git_dir),
             unset: inherited.map(str::to_owned).collect(),
             stdin: if stdin.is_empty() { Stdin::Nothing } else { Stdin::Bytes(stdin) },
-            time_limit: Some(LIMIT),
+            time_limit: Some(self.deadline.left()),
             output_cap,
             gentle: Gentle::Kill,
         };
@@ -96,7 +131,7 @@ impl Git<'_> {
                 WorkspaceError::NoGit
             }
             RunError::Spawn { source, .. } => failed(args, source.to_string()),
-            RunError::TimedOut { .. } => failed(args, error.to_string()),
+            RunError::TimedOut { .. } => self.deadline.passed(args),
         })
     }
 

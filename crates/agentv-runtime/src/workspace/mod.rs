@@ -13,6 +13,7 @@ mod baseline;
 mod copy;
 mod diff;
 mod git;
+mod large;
 mod scratch;
 mod setup;
 
@@ -23,7 +24,7 @@ use agentv_core::workspace::Keep;
 use agentv_core::{CallContext, WorkspaceSpec};
 use agentv_wire::FileChanges;
 use baseline::Baseline;
-use git::Git;
+use git::{Deadline, Git};
 use scratch::Scratch;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -114,8 +115,9 @@ impl Workshop {
         }
         let prefix = self.processes.temp_prefix("baseline");
         let dir = blocking(move || Scratch::new(&prefix).map_err(WorkspaceError::Place));
-        workspace.baseline =
-            Some(Baseline::take(dir.await?, &self.git(call), &workspace.path).await?);
+        let (dir, deadline) = (dir.await?, Deadline::of(call));
+        let git = self.git(call, &deadline);
+        workspace.baseline = Some(Baseline::take(dir, &git, &workspace.path).await?);
         Ok(())
     }
 
@@ -133,11 +135,12 @@ impl Workshop {
                 "the workspace `{path}` is no directory any more: its files count as deleted"
             ));
         }
-        baseline.changes(&self.git(call), found).await.map(Some)
+        let deadline = Deadline::of(call);
+        baseline.changes(&self.git(call, &deadline), found).await.map(Some)
     }
 
-    fn git<'a>(&'a self, call: &'a CallContext) -> Git<'a> {
-        Git { env: &self.env, processes: &self.processes, call }
+    fn git<'a>(&'a self, call: &'a CallContext, deadline: &'a Deadline) -> Git<'a> {
+        Git { env: &self.env, processes: &self.processes, call, deadline }
     }
 }
 

@@ -187,3 +187,45 @@ fn an_agent_that_removes_or_replaces_its_workspace_is_still_compared() {
         assert!(bench.cx.path("template").exists(), "the link was followed");
     }
 }
+
+#[test]
+fn large_files_are_compared_by_what_they_hold() {
+    let bench = Bench::new();
+    let template = |name: &str, fill: u8| {
+        let bytes = vec![fill; 17 << 20];
+        std::fs::write(bench.cx.path("template").join(name), bytes).unwrap();
+    };
+    for (name, fill) in [("same", 1), ("touched", 2), ("edited", 3), ("moved", 4), ("gone", 5)] {
+        template(name, fill);
+    }
+    let changes = bench.changes(
+        "touch touched\nprintf x | dd of=edited conv=notrunc 2> /dev/null\nmv moved elsewhere\nrm gone\n\
+         truncate -s 20M README.md\nmkdir deep\ntruncate -s 18M deep/new",
+    );
+    let expected = [
+        "modified README.md binary +0 -0",
+        "added deep/new binary +0 -0",
+        "modified edited binary +0 -0",
+        "renamed elsewhere from moved binary +0 -0",
+        "deleted gone binary +0 -0",
+    ];
+    let mut changes = changes;
+    changes.sort_by_key(|line| line.split(' ').nth(1).unwrap().to_owned());
+    assert_eq!(changes, expected);
+    assert!(bench.diff().contains("Binary files /dev/null and b/deep/new differ"));
+}
+
+/// Git would need as much memory as the file has bytes. None of the programs gets that much.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_enormous_file_takes_neither_memory_nor_time() {
+    let outside = crate::context();
+    let binary = env!("CARGO_BIN_EXE_agentv");
+    let wrapper = format!("#!/bin/sh\nulimit -v 2500000 || exit 70\nexec '{binary}' \"$@\"\n");
+    let limited = outside.script("limited", &wrapper);
+    let bench = Bench::new();
+    bench.write("truncate -s 3G enormous");
+    let args = ["eval", "suite.yaml", "--agent-timeout", "60", "--out", "out.jsonl"];
+    let ran = bench.cx.agentv_at(&limited, args).run();
+    assert_eq!(listed(&ran.success().record()), ["added enormous binary +0 -0"]);
+}
