@@ -2,7 +2,7 @@
 //!
 //! | boundary | letter case | module |
 //! | --- | --- | --- |
-//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`] |
+//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`], [`omitted`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
 //! | what `plan` prints as JSON | `snake_case` | [`plan`] |
 //! | what `eval --format json` prints | `snake_case` | [`event`] |
@@ -25,6 +25,7 @@ pub mod id;
 pub mod message;
 pub mod metrics;
 pub mod number;
+pub mod omitted;
 pub mod outcome;
 pub mod plan;
 pub mod record_summary;
@@ -44,6 +45,7 @@ pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
+pub use omitted::Omitted;
 pub use outcome::{JudgeErrorPolicy, Outcome};
 pub use plan::ComparisonPlan;
 pub use record_summary::{EvaluatorSummary, MetricsSummary, RecordSummary, Skipped, TraceCounts};

@@ -62,7 +62,8 @@ pub struct ResultRecord {
     pub trace_summary: Option<TraceSummary>,
     #[serde(default, skip_serializing_if = "ExecutionMetrics::is_empty")]
     pub execution_metrics: ExecutionMetrics,
-    /// What else the provider had to say: `log_file`, `session_id`, `model`, `exit_code`, …
+    /// What else the provider had to say: `log_file`, `session_id`, `model`, `exit_code`, … If an agent printed more than is
+    /// kept, `omitted` says what is missing: `messages`, `tool_calls`, `text_bytes`, `lines`, `log_bytes`.
     #[serde(default, skip_serializing_if = "Object::is_empty")]
     pub provider_metadata: Object,
     /// What the agent changed in its workspace. The diff ends after 64 KiB; judges get more of it.

@@ -273,3 +273,50 @@ fn a_bad_setting_is_said_with_its_place() {
         .stderr_has("`log_format` of target `default` must be `summary` or `json`")
         .stderr_has("did you mean `model`?");
 }
+
+#[test]
+fn of_too_many_messages_the_middle_is_left_out_and_counted() {
+    let then = format!(
+        r#"python3 - <<'END'
+import json
+for number in range(10_020):
+    call = {{"type": "tool_use", "id": f"call-{{number}}", "name": "Read", "input": {{"number": number}}}}
+    print(json.dumps({{"type": "assistant", "message": {{"content": [call]}}}}))
+    result = {{"type": "tool_result", "tool_use_id": f"call-{{number}}", "content": f"result {{number}}"}}
+    print(json.dumps({{"type": "user", "message": {{"content": [result]}}}}))
+END
+{RESULT}"#
+    );
+    let (_cx, _claude, ran) = run(&then, &json!({}));
+    let record = ran.success().record();
+    assert_eq!(record["candidate_answer"], "all ok");
+    assert_eq!(record["provider_metadata"]["omitted"], json!({"messages": 20, "tool_calls": 20}));
+    assert_eq!(record["trace_summary"]["event_count"], 10_000);
+    ran.stderr_has("one: printed more than is kept; left out: messages: 20, tool_calls: 20");
+}
+
+#[test]
+fn of_too_long_an_output_the_middle_is_left_out_and_counted() {
+    // A line that is too long, then 72 MiB of messages; each is smaller than what is kept of them.
+    let then = format!(
+        r#"python3 - <<'END'
+import json
+print("x" * (17 << 20))
+for letter in "abcdefgh":
+    text = {{"type": "text", "text": letter * (9 << 20)}}
+    print(json.dumps({{"type": "assistant", "message": {{"content": [text]}}}}))
+END
+{RESULT}"#
+    );
+    let (cx, _claude, ran) = run(&then, &json!({}));
+    let record = ran.success().record();
+    assert_eq!(record["candidate_answer"], "all ok");
+    let omitted = &record["provider_metadata"]["omitted"];
+    assert_eq!((&omitted["lines"], &omitted["messages"]), (&json!(1), &json!(6)));
+    assert!(omitted["log_bytes"].as_u64().unwrap() >= 9 << 20, "{omitted}");
+    let log = cx.path(record["provider_metadata"]["log_file"].as_str().unwrap());
+    assert!(fs::metadata(&log).unwrap().len() <= 65 << 20);
+    let log = fs::read(log).unwrap();
+    let end = String::from_utf8_lossy(&log[log.len() - 300..]);
+    assert!(end.contains("bytes left out …\n") && end.contains("result: $0.0000"), "{end}");
+}

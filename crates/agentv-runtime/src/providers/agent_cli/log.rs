@@ -6,6 +6,7 @@ use crate::process::OutputStream;
 use agentv_core::Redactor;
 use agentv_wire::number;
 use serde_json::Value;
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Write};
@@ -15,6 +16,10 @@ use std::time::{Duration, Instant};
 
 /// How much of a line without events is shown.
 const SHOWN_CHARS: usize = 2000;
+
+/// How much of a log is written as it comes, and how much of its end is kept besides.
+const BEGINNING: u64 = 63 << 20;
+const END: usize = 1 << 20;
 
 /// Whose call it is.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +42,12 @@ pub(super) struct StreamLog {
     format: LogFormat,
     summarize: fn(&Value) -> String,
     redactor: Arc<Redactor>,
+    /// How many bytes are written.
+    written: u64,
+    /// The last lines of a log that is too long, and how many bytes before them are lost.
+    end: VecDeque<String>,
+    end_bytes: usize,
+    lost: u64,
 }
 
 impl StreamLog {
@@ -70,6 +81,10 @@ impl StreamLog {
             format: entry.format,
             summarize: entry.summarize,
             redactor: Arc::clone(entry.redactor),
+            written: header.len() as u64,
+            end: VecDeque::new(),
+            end_bytes: 0,
+            lost: 0,
         })
     }
 
@@ -100,7 +115,35 @@ impl StreamLog {
             text = format!("{prefix}{mark}{shown}\n");
         }
         // What was printed is masked already, but not what escapes of JSON have hidden.
-        let _ = self.file.write_all(self.redactor.text(&text).as_bytes());
+        let text = self.redactor.text(&text).into_owned();
+        self.add(text);
+    }
+
+    fn add(&mut self, text: String) {
+        if self.lost == 0 && self.end.is_empty() && self.written + text.len() as u64 <= BEGINNING {
+            self.written += text.len() as u64;
+            let _ = self.file.write_all(text.as_bytes());
+            return;
+        }
+        self.end_bytes += text.len();
+        self.end.push_back(text);
+        while self.end_bytes > END
+            && let Some(first) = self.end.pop_front()
+        {
+            self.end_bytes -= first.len();
+            self.lost += first.len() as u64;
+        }
+    }
+
+    /// Writes the end of a log that is too long. Gives how many bytes are missing before it.
+    pub(super) fn finish(mut self) -> u64 {
+        if self.lost > 0 {
+            let _ = writeln!(self.file, "\n# … {} bytes left out …\n", self.lost);
+        }
+        for text in &self.end {
+            let _ = self.file.write_all(text.as_bytes());
+        }
+        self.lost
     }
 
     /// Every line of a summary has the prefix, so that lines can be filtered. JSON stays as it is.

@@ -1,6 +1,7 @@
 //! What all agent programs have in common: found once, asked on stdin, read line by line while they work, logged, and ended
 //! with everything that they started. A client is a [`Client`]: how it is called, and an [`EventReader`] of what it prints.
 
+mod bounded;
 mod conversation;
 mod log;
 mod place;
@@ -12,6 +13,7 @@ mod stream;
 #[cfg(test)]
 pub mod testing;
 
+pub use bounded::{Bounded, size};
 pub use conversation::AgentMessages;
 pub use log::{one_line, with_details};
 pub use reader::{EventReader, Reading, read_all};
@@ -24,7 +26,7 @@ use crate::process::{
 };
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
-use agentv_wire::Object;
+use agentv_wire::{Object, Omitted};
 use async_trait::async_trait;
 use log::{LogEntry, StreamLog};
 use place::{Own, Spares, WorkingDir};
@@ -205,12 +207,19 @@ impl<C: Client> Provider for AgentCli<C> {
 
         let ran = self.deps.processes.run_watched(command, Some(watch), cx).await;
         let heard = listener.finish();
-        let was_done = heard.was_done;
+        let (was_done, omitted) = (heard.was_done, heard.omitted);
+        let nothing = Captured::default();
+        let reading = heard.reading(ran.as_ref().map_or(&nothing, |output| &output.stdout));
+        let omitted = omitted.and(reading.omitted);
+        if !omitted.is_empty() {
+            let (target, id) = (&self.deps.target, &request.eval_id);
+            cx.log.warn(format!("{target}: {id}: printed more than is kept; left out: {omitted}"));
+        }
         let outcome = match ran {
-            Ok(output) => conclude(C::TITLE, heard.reading(&output.stdout), &output, was_done),
-            Err(error) => Err(run_error(C::TITLE, &error, heard.reading(&Captured::default()))),
+            Ok(output) => conclude(C::TITLE, reading, &output, was_done),
+            Err(error) => Err(run_error(C::TITLE, &error, reading)),
         };
-        let noted = facts(log_file.as_deref());
+        let noted = facts(log_file.as_deref(), omitted);
         match outcome {
             Ok(mut response) => {
                 response.metadata.extend(noted);
@@ -329,9 +338,11 @@ impl<C: Client> AgentCli<C> {
 }
 
 /// What the record says besides the client's own facts.
-fn facts(log_file: Option<&Path>) -> Object {
+fn facts(log_file: Option<&Path>, omitted: Omitted) -> Object {
     let log_file = log_file.map(|path| ("log_file".to_owned(), path.to_string_lossy().into()));
-    log_file.into_iter().collect()
+    let omitted = Some(omitted).filter(|omitted| !omitted.is_empty());
+    let omitted = omitted.and_then(|omitted| serde_json::to_value(omitted).ok());
+    log_file.into_iter().chain(omitted.map(|omitted| ("omitted".to_owned(), omitted))).collect()
 }
 
 /// From what was read and how the program ended to an answer or an error. The stream is trusted over the exit code, since

@@ -3,7 +3,7 @@
 use super::stream::JsonLines;
 use agentv_core::Response;
 use agentv_core::provider::Reported;
-use agentv_wire::{Object, OutputMessage};
+use agentv_wire::{Object, Omitted, OutputMessage};
 use serde_json::Value;
 
 /// Follows what one client prints, event by event. Unknown events are passed over: clients add some with every version.
@@ -34,6 +34,8 @@ pub struct Reading {
     pub reported: Reported,
     /// For the record's `provider_metadata`.
     pub metadata: Object,
+    /// What is missing among the messages.
+    pub omitted: Omitted,
 }
 
 impl Reading {

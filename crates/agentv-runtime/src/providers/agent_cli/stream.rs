@@ -3,13 +3,14 @@
 use super::log::StreamLog;
 use super::reader::{Event, EventReader, Reading, read_all};
 use crate::process::{Captured, OutputStream, Watcher};
+use agentv_wire::Omitted;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// The longest line that is kept. An answer of two million characters is a line of 2.4 MB; beyond this a line is no answer
-/// but somebody who never stops.
-const LINE_CAP: usize = 64 << 20;
+/// but a program that never stops. As JSON it may take ten times as much memory.
+const LINE_CAP: usize = 16 << 20;
 
 /// Cuts bytes into lines. Only `\n` ends one: text may hold U+2028, and a piece may end inside a character.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(super) struct JsonLines {
     begun: Vec<u8>,
     /// The line at hand is longer than anybody wants; it is skipped to its end.
     is_skipping: bool,
+    /// How many lines were skipped.
+    skipped: u64,
 }
 
 impl JsonLines {
@@ -44,7 +47,8 @@ impl JsonLines {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        if self.begun.len() + bytes.len() > LINE_CAP {
+        if !self.is_skipping && self.begun.len() + bytes.len() > LINE_CAP {
+            self.skipped += 1;
             self.is_skipping = true;
             self.begun = Vec::new();
         }
@@ -86,9 +90,13 @@ impl<R: EventReader> Listener<R> {
         let State { stdout, stderr, hearing } = &mut *state;
         stdout.finish(&mut |line| hearing.line(OutputStream::Stdout, line));
         stderr.finish(&mut |line| hearing.line(OutputStream::Stderr, line));
-        hearing.log = None;
+        let omitted = Omitted {
+            lines: stdout.skipped + stderr.skipped,
+            log_bytes: hearing.log.take().map_or(0, StreamLog::finish),
+            ..Omitted::default()
+        };
         let reader = std::mem::take(&mut hearing.reader);
-        Heard { was_done: reader.is_done(), reader, events: hearing.events }
+        Heard { was_done: reader.is_done(), reader, events: hearing.events, omitted }
     }
 }
 
@@ -138,6 +146,8 @@ pub(super) struct Heard<R> {
     events: usize,
     /// It had printed its result.
     pub(super) was_done: bool,
+    /// What neither the reader nor the log got.
+    pub(super) omitted: Omitted,
 }
 
 impl<R: EventReader> Heard<R> {
@@ -189,6 +199,7 @@ mod tests {
         assert_eq!(cut.begun.capacity(), 0);
         cut.push(b"x\nnext\n", &mut take);
         assert_eq!(found, [b"next"]);
+        assert_eq!(cut.skipped, 1);
     }
 
     proptest! {

@@ -45,11 +45,8 @@ impl EventReader for ClaudeReader {
 
     fn finish(self) -> Reading {
         let Self { conversation, result, session, subagent_calls, trouble, .. } = self;
-        let mut reading = Reading {
-            messages: conversation.into_messages(),
-            metadata: session,
-            ..Reading::default()
-        };
+        let (messages, omitted) = conversation.finish();
+        let mut reading = Reading { messages, omitted, metadata: session, ..Reading::default() };
         if !subagent_calls.is_empty() {
             reading.metadata.insert("subagent_tool_calls".to_owned(), json!(subagent_calls));
         }
@@ -93,6 +90,10 @@ const KEPT: &[&str] = &[
     "permission_denials",
 ];
 
+/// How many tools of subagents are counted by name, and what the others are called.
+const SUBAGENT_TOOLS: usize = 1000;
+const OTHER_TOOLS: &str = "other tools";
+
 impl ClaudeReader {
     fn begin(&mut self, event: &Value) {
         self.has_gone_on = true;
@@ -129,7 +130,10 @@ impl ClaudeReader {
         }
         if is_subagents(event) {
             for call in calls {
-                *self.subagent_calls.entry(call.tool).or_default() += 1;
+                let is_full = self.subagent_calls.len() >= SUBAGENT_TOOLS;
+                let is_new = !self.subagent_calls.contains_key(&call.tool);
+                let tool = if is_full && is_new { OTHER_TOOLS.to_owned() } else { call.tool };
+                *self.subagent_calls.entry(tool).or_default() += 1;
             }
             return;
         }
@@ -148,9 +152,11 @@ impl ClaudeReader {
         }
         for block in blocks(event) {
             let Some(id) = text(block, "tool_use_id") else { continue };
-            let Some(call) = self.conversation.call_of(id) else { continue };
-            call.output = block.get("content").map(flat);
-            call.duration_ms = milliseconds(call.timestamp.as_deref(), text(event, "timestamp"));
+            self.conversation.complete(id, |call| {
+                call.output = block.get("content").map(flat);
+                let started = call.timestamp.as_deref();
+                call.duration_ms = milliseconds(started, text(event, "timestamp"));
+            });
         }
     }
 }

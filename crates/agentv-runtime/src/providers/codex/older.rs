@@ -107,14 +107,17 @@ fn call(message: &Value) -> ToolCall {
 
 fn end(reader: &mut CodexReader, message: &Value) {
     let id = text(message, "call_id").unwrap_or_default();
-    let Some(call) = reader.conversation.call_of(id) else { return };
     let streams = ["stdout", "stderr"].map(|key| text(message, key).unwrap_or_default());
-    call.output = Some(match message.get("result") {
-        Some(result) => result.clone(),
-        None => text(message, "aggregated_output").map_or(streams.concat(), str::to_owned).into(),
-    });
-    call.duration_ms = message.get("duration").and_then(|duration| {
-        Some(duration.get("secs")?.as_f64()? * 1e3 + duration.get("nanos")?.as_f64()? / 1e6)
+    reader.conversation.complete(id, |call| {
+        call.output = Some(match message.get("result") {
+            Some(result) => result.clone(),
+            None => {
+                text(message, "aggregated_output").map_or(streams.concat(), str::to_owned).into()
+            }
+        });
+        call.duration_ms = message.get("duration").and_then(|duration| {
+            Some(duration.get("secs")?.as_f64()? * 1e3 + duration.get("nanos")?.as_f64()? / 1e6)
+        });
     });
 }
 

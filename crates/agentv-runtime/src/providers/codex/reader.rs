@@ -75,7 +75,7 @@ impl EventReader for CodexReader {
 
     fn finish(self) -> Reading {
         let Self { conversation, failure, trouble, warnings, usage, old_usage, .. } = self;
-        let messages = conversation.into_messages();
+        let (messages, omitted) = conversation.finish();
         // Several messages are said along the way; the last is the answer.
         let said = messages.iter().rev().find_map(|message| message.content.as_ref()?.as_str());
         let mut metadata = self.session;
@@ -85,6 +85,7 @@ impl EventReader for CodexReader {
         Reading {
             answer: said.map(str::to_owned).or(self.document),
             messages,
+            omitted,
             failure,
             is_cut: self.turn == Turn::Open,
             trouble,
@@ -120,9 +121,10 @@ impl CodexReader {
         let Some(item) = event.get("item") else { return };
         let is_over = text(event, "type") == Some("item.completed");
         if let Some(call) = item::call(item) {
-            match call.id.as_deref().and_then(|id| self.conversation.call_of(id)) {
-                Some(known) => *known = call,
-                None => self.conversation.call(call),
+            let id = call.id.clone().unwrap_or_default();
+            let known = call.clone();
+            if !self.conversation.complete(&id, |before| *before = known) {
+                self.conversation.call(call);
             }
         } else if !is_over {
             // A message that is still being written.

@@ -8,6 +8,9 @@ use agentv_wire::{Object, OutputMessage, ToolCall};
 use serde_json::Value;
 use std::collections::HashMap;
 
+/// How many tools may be at work for their time to be taken.
+const RUNNING_TOOLS: usize = 10_000;
+
 /// Follows a session of Copilot.
 #[derive(Debug, Default)]
 pub struct CopilotReader {
@@ -28,8 +31,8 @@ impl EventReader for CopilotReader {
             Some("assistant.message") => self.message(event, data),
             Some("tool.execution_start") => {
                 let (id, time) = (text(data, "toolCallId"), text(event, "timestamp"));
-                self.started
-                    .extend(id.zip(time).map(|(id, time)| (id.to_owned(), time.to_owned())));
+                let started = id.zip(time).filter(|_| self.started.len() < RUNNING_TOOLS);
+                self.started.extend(started.map(|(id, time)| (id.to_owned(), time.to_owned())));
             }
             Some("tool.execution_complete") => self.complete(event, data),
             Some("model.call_failure") => {
@@ -51,11 +54,12 @@ impl EventReader for CopilotReader {
 
     fn finish(self) -> Reading {
         let Self { conversation, result, error, trouble, model, .. } = self;
-        let messages = conversation.into_messages();
+        let (messages, omitted) = conversation.finish();
         let said = messages.iter().rev().find_map(|message| message.content.as_ref()?.as_str());
         let reading = Reading {
             answer: said.map(str::to_owned),
             messages,
+            omitted,
             trouble,
             metadata: model.map(|model| ("model".to_owned(), model.into())).into_iter().collect(),
             ..Reading::default()
@@ -117,11 +121,12 @@ impl CopilotReader {
 
     fn complete(&mut self, event: &Value, data: &Value) {
         let id = text(data, "toolCallId").unwrap_or_default();
-        let Some(call) = self.conversation.call_of(id) else { return };
         let content = |key: &str, inner: &str| data.get(key)?.get(inner).cloned();
-        call.output = content("result", "content").or_else(|| content("error", "message"));
-        let started = self.started.get(id).map(String::as_str);
-        call.duration_ms = milliseconds(started, text(event, "timestamp"));
+        let started = self.started.remove(id);
+        self.conversation.complete(id, |call| {
+            call.output = content("result", "content").or_else(|| content("error", "message"));
+            call.duration_ms = milliseconds(started.as_deref(), text(event, "timestamp"));
+        });
     }
 }
 

@@ -11,8 +11,6 @@ use serde_json::Value;
 #[derive(Debug, Default)]
 pub struct GeminiCliReader {
     conversation: AgentMessages,
-    /// The message at hand; it comes in pieces.
-    said: String,
     /// The closing line, or the document.
     result: Option<Value>,
     trouble: Option<String>,
@@ -25,12 +23,12 @@ impl EventReader for GeminiCliReader {
             Some("init") => self.keep(event, &["session_id", "model"]),
             Some("message") if text(event, "role") == Some("assistant") => {
                 if event.get("delta").and_then(Value::as_bool) != Some(true) {
-                    self.end_message();
+                    self.conversation.end_pieces();
                 }
-                self.said.push_str(text(event, "content").unwrap_or_default());
+                self.conversation.say_piece(text(event, "content").unwrap_or_default());
             }
             Some("tool_use") => {
-                self.end_message();
+                self.conversation.end_pieces();
                 self.conversation.call(ToolCall {
                     tool: text(event, "tool_name").unwrap_or_default().to_owned(),
                     input: event.get("parameters").cloned(),
@@ -44,7 +42,7 @@ impl EventReader for GeminiCliReader {
             Some("result") => self.result = Some(event.clone()),
             None if event.get("response").is_some() || event.get("error").is_some() => {
                 self.keep(event, &["session_id"]);
-                self.said.push_str(text(event, "response").unwrap_or_default());
+                self.conversation.say_piece(text(event, "response").unwrap_or_default());
                 self.result = Some(event.clone());
             }
             _ => {}
@@ -55,9 +53,8 @@ impl EventReader for GeminiCliReader {
         self.result.is_some()
     }
 
-    fn finish(mut self) -> Reading {
-        self.end_message();
-        let messages = self.conversation.into_messages();
+    fn finish(self) -> Reading {
+        let (messages, omitted) = self.conversation.finish();
         let said = messages.iter().rev().find_map(|message| message.content.as_ref()?.as_str());
         let stats = self.result.as_ref().and_then(|result| result.get("stats"));
         Reading {
@@ -73,6 +70,7 @@ impl EventReader for GeminiCliReader {
             },
             metadata: self.session,
             messages,
+            omitted,
         }
     }
 
@@ -88,12 +86,6 @@ impl EventReader for GeminiCliReader {
 }
 
 impl GeminiCliReader {
-    fn end_message(&mut self) {
-        if !self.said.is_empty() {
-            self.conversation.say(std::mem::take(&mut self.said));
-        }
-    }
-
     fn result_of_tool(&mut self, event: &Value) {
         let id = text(event, "tool_id").unwrap_or_default();
         let error = event.get("error").and_then(|error| error.get("message"));

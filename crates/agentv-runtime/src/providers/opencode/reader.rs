@@ -40,7 +40,7 @@ impl EventReader for OpenCodeReader {
     }
 
     fn finish(self) -> Reading {
-        let messages = self.conversation.into_messages();
+        let (messages, omitted) = self.conversation.finish();
         let said = messages.iter().rev().find_map(|message| message.content.as_ref()?.as_str());
         let session = self.session.map(|session| ("session_id".to_owned(), session.into()));
         Reading {
@@ -55,6 +55,7 @@ impl EventReader for OpenCodeReader {
             },
             metadata: session.into_iter().collect(),
             messages,
+            omitted,
             ..Reading::default()
         }
     }

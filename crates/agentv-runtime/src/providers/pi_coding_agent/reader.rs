@@ -1,19 +1,19 @@
 //! The lines of `pi --mode json`.
 
 use crate::providers::agent_cli::{
-    AgentMessages, EventReader, Reading, one_line, text, with_details,
+    AgentMessages, Bounded, EventReader, Reading, one_line, size, text, with_details,
 };
 use agentv_core::provider::Reported;
-use agentv_wire::{Object, OutputMessage, TokenUsage, ToolCall};
+use agentv_wire::{Object, Omitted, OutputMessage, TokenUsage, ToolCall};
 use serde_json::Value;
 
 /// Follows a session of pi. The same messages are told up to three times: each by itself, those of a turn, all of them.
 #[derive(Debug, Default)]
 pub struct PiReader {
     /// As they ended.
-    messages: Vec<Value>,
+    messages: Bounded<Value>,
     /// Those of the turns.
-    turns: Vec<Value>,
+    turns: Bounded<Value>,
     /// Those of the last `agent_end`; there is one more after each retry.
     all: Vec<Value>,
     has_ended: bool,
@@ -28,10 +28,10 @@ impl EventReader for PiReader {
         match text(event, "type") {
             Some("session") => self.session = text(event, "id").map(str::to_owned),
             Some("agent_start") => self.has_ended = false,
-            Some("message_end") => self.messages.extend(message()),
+            Some("message_end") => add(&mut self.messages, message()),
             Some("turn_end") => {
-                self.turns.extend(message());
-                self.turns.extend(list("toolResults").unwrap_or_default());
+                add(&mut self.turns, message());
+                add(&mut self.turns, list("toolResults").into_iter().flatten());
             }
             Some("agent_end") => {
                 self.all = list("messages").unwrap_or_default();
@@ -46,16 +46,18 @@ impl EventReader for PiReader {
 
     /// After a failure pi may try again.
     fn is_done(&self) -> bool {
-        self.has_ended && failure(self.told()).is_none()
+        self.has_ended && failure(&self.told().0).is_none()
     }
 
     fn finish(self) -> Reading {
-        let told = self.told();
+        let (told, dropped) = self.told();
+        let told = &*told;
         let reported = reported(told);
         let failure = failure(told);
         let mut metadata = facts(told);
         metadata.extend(self.session.clone().map(|id| ("session_id".to_owned(), id.into())));
-        let messages = conversation(told);
+        let (messages, mut omitted) = conversation(told);
+        omitted.messages += dropped as u64;
         let said = messages.iter().rev().find_map(|message| message.content.as_ref()?.as_str());
         Reading {
             answer: said.map(str::to_owned),
@@ -65,6 +67,7 @@ impl EventReader for PiReader {
             reported,
             metadata,
             messages,
+            omitted,
         }
     }
 
@@ -91,26 +94,37 @@ impl EventReader for PiReader {
 }
 
 impl PiReader {
-    /// The messages by the fullest account that there is.
-    fn told(&self) -> &[Value] {
-        let accounts = [&self.messages, &self.all, &self.turns];
-        accounts.into_iter().find(|told| !told.is_empty()).map_or(&[], |told| told)
+    /// The messages by the fullest account that there is, and how many are missing in it.
+    fn told(&self) -> (Vec<&Value>, usize) {
+        let accounts = [
+            (self.messages.iter().collect::<Vec<_>>(), self.messages.dropped()),
+            (self.all.iter().collect(), 0),
+            (self.turns.iter().collect(), self.turns.dropped()),
+        ];
+        accounts.into_iter().find(|(told, _)| !told.is_empty()).unwrap_or_default()
     }
 }
 
-fn assistants(told: &[Value]) -> impl DoubleEndedIterator<Item = &Value> {
-    told.iter().filter(|message| text(message, "role") == Some("assistant"))
+fn add(account: &mut Bounded<Value>, messages: impl IntoIterator<Item = Value>) {
+    for message in messages {
+        let bytes = size(&message);
+        account.push(message, bytes);
+    }
+}
+
+fn assistants<'a>(told: &[&'a Value]) -> impl DoubleEndedIterator<Item = &'a Value> {
+    told.iter().copied().filter(|message| text(message, "role") == Some("assistant"))
 }
 
 /// The exit code is 0 even then.
-fn failure(told: &[Value]) -> Option<String> {
+fn failure(told: &[&Value]) -> Option<String> {
     let last = assistants(told).next_back()?;
     let reason =
         text(last, "stopReason").filter(|reason| matches!(*reason, "error" | "aborted"))?;
     Some(text(last, "errorMessage").unwrap_or(reason).to_owned())
 }
 
-fn conversation(told: &[Value]) -> Vec<OutputMessage> {
+fn conversation(told: &[&Value]) -> (Vec<OutputMessage>, Omitted) {
     let mut conversation = AgentMessages::default();
     for message in told {
         match text(message, "role") {
@@ -122,7 +136,7 @@ fn conversation(told: &[Value]) -> Vec<OutputMessage> {
             _ => {}
         }
     }
-    conversation.into_messages()
+    conversation.finish()
 }
 
 fn assistant(conversation: &mut AgentMessages, message: &Value) {
@@ -174,7 +188,7 @@ fn flat(content: &Value) -> Value {
 }
 
 /// The sum over all messages. What was read from the cache or written to it went in as well.
-fn reported(told: &[Value]) -> Reported {
+fn reported(told: &[&Value]) -> Reported {
     let mut usages = assistants(told).filter_map(|message| message.get("usage")).peekable();
     if usages.peek().is_none() {
         return Reported::default();
@@ -197,7 +211,7 @@ fn reported(told: &[Value]) -> Reported {
 }
 
 /// Who answered, for the record.
-fn facts(told: &[Value]) -> Object {
+fn facts(told: &[&Value]) -> Object {
     let last = assistants(told).next_back();
     let facts = [("provider", "provider"), ("model", "model"), ("stop_reason", "stopReason")];
     let known = facts.iter().filter_map(|(name, key)| Some((*name, text(last?, key)?)));
