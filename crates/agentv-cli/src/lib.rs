@@ -1,6 +1,7 @@
 //! The `agentv` program: arguments become settings, a command does the work, its outcome becomes an exit code.
 
 mod args;
+mod clean;
 mod commands;
 mod deferred;
 mod format;
@@ -28,7 +29,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let words: Vec<OsString> = arguments.into_iter().collect();
     let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
-        Err(error) => return terminal::usage(&error),
+        Err(error) => return terminal::usage(&clean_error(&words).unwrap_or(error)),
     };
     let environment = match Environment::capture() {
         Ok(environment) => environment,
@@ -36,29 +37,40 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             return terminal::fail(&format!("the working directory cannot be used: {error}"), None);
         }
     };
-    match args.command {
-        Command::Demo(Deferred(args)) => commands::demo::run(&args, &environment),
-        Command::Eval(Deferred(args)) => commands::eval::run(*args, &words, &environment),
-        Command::Grade(Deferred(args)) => commands::grade::run(*args, &words, &environment),
-        Command::Runs(command) => commands::runs::run(command, &environment),
-        Command::Validate(Deferred(args)) => commands::validate::run(&args, &environment),
-        Command::Compare(Deferred(args)) => commands::compare::run(&args, &environment),
-        Command::Plan(Deferred(args)) => commands::plan::run(&args, &environment),
-        Command::Report(Deferred(args)) => commands::report::run(&args, &environment),
-        Command::Merge(Deferred(args)) => commands::merge::run(&args, &environment),
-        Command::Import(Deferred(args)) => commands::import::run(&args, &environment),
-        Command::Convert(Deferred(args)) => commands::convert::run(&args, &environment),
-        Command::Cache(command) => commands::cache::run(&command, &environment),
-        Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, &environment),
+    let exit = run_command(args.command, &words, &environment);
+    environment.output.conclude(exit)
+}
+
+fn run_command(command: Command, words: &[OsString], environment: &Environment) -> Exit {
+    match command {
+        Command::Demo(Deferred(args)) => commands::demo::run(&args, environment),
+        Command::Eval(Deferred(args)) => commands::eval::run(*args, words, environment),
+        Command::Grade(Deferred(args)) => commands::grade::run(*args, words, environment),
+        Command::Runs(command) => commands::runs::run(command, environment),
+        Command::Validate(Deferred(args)) => commands::validate::run(&args, environment),
+        Command::Compare(Deferred(args)) => commands::compare::run(&args, environment),
+        Command::Plan(Deferred(args)) => commands::plan::run(&args, environment),
+        Command::Report(Deferred(args)) => commands::report::run(&args, environment),
+        Command::Merge(Deferred(args)) => commands::merge::run(&args, environment),
+        Command::Import(Deferred(args)) => commands::import::run(&args, environment),
+        Command::Convert(Deferred(args)) => commands::convert::run(&args, environment),
+        Command::Cache(command) => commands::cache::run(&command, environment),
+        Command::Judge(JudgeCommand::Test(args)) => commands::judge::test(args, environment),
         Command::Generate(GenerateCommand::Rubrics(args)) => {
-            commands::generate::rubrics(&args, &environment)
+            commands::generate::rubrics(&args, environment)
         }
-        Command::Init(Deferred(args)) => commands::init::run(&args, &environment),
-        Command::Doctor(Deferred(args)) => commands::doctor::run(&args, &environment),
-        Command::Schema(Deferred(args)) => commands::schema::run(&args),
-        Command::Completions(Deferred(args)) => commands::schema::completions(&args),
+        Command::Init(Deferred(args)) => commands::init::run(&args, environment),
+        Command::Doctor(Deferred(args)) => commands::doctor::run(&args, environment),
+        Command::Schema(Deferred(args)) => commands::schema::run(&args, environment),
+        Command::Completions(Deferred(args)) => commands::schema::completions(&args, environment),
         Command::Provision(ProvisionCommand::Vscode(args)) => {
-            commands::provision::vscode(&args, &environment)
+            commands::provision::vscode(&args, environment)
         }
     }
+}
+
+/// What clap says of the same words without anything that could act on a terminal: it repeats them as they are.
+fn clean_error(words: &[OsString]) -> Option<clap::Error> {
+    let words = words.iter().map(|word| clean::clean(&word.to_string_lossy()).into_owned());
+    Args::try_parse_from(words).err()
 }

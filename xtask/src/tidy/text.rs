@@ -41,7 +41,28 @@ fn rust(file: &SourceFile) -> Vec<Finding> {
         findings.push(Finding::new(file, 1, "no module comment (`//!`) at the head"));
     }
     findings.extend(unfinished(file));
+    findings.extend(other_printers(file));
     findings
+}
+
+/// Text of others is cleaned by the one file that prints, so nothing else may.
+fn other_printers(file: &SourceFile) -> Vec<Finding> {
+    let is_shipped = file.path.starts_with("crates/") && file.path.contains("/src/");
+    if !is_shipped
+        || file.path.contains("test-support")
+        || file.path.ends_with("terminal/screen.rs")
+    {
+        return Vec::new();
+    }
+    let source = code::only(code::without_tests(&file.text));
+    let is_print = |line: &str| {
+        let is_look = line.contains(".is_terminal()") || line.contains("AutoStream::choice(");
+        ["io::stdout()", "io::stderr()", "anstream::std"].iter().any(|name| line.contains(name))
+            && !is_look
+    };
+    let lines = source.lines().enumerate().filter(|(_, line)| is_print(line));
+    let message = "only `terminal/screen.rs` writes to standard output and standard error";
+    lines.map(|(index, _)| Finding::new(file, index + 1, message)).collect()
 }
 
 pub(super) fn has_extension(path: &str, extension: &str) -> bool {
@@ -138,6 +159,13 @@ mod tests {
         check_file("a.rs", "//! A todo! of words.\nfn f() { todo!() }\n", &[message]);
         let message = "tests/a.rs:2: `#[ignore` is not finished code";
         check_file("tests/a.rs", "#[test]\n#[ignore = \"why\"]\nfn f() {}\n", &[message]);
+    }
+
+    #[test]
+    fn only_one_file_prints() {
+        let message = "crates/a/src/a.rs:2: only `terminal/screen.rs` writes to standard output and standard error";
+        check_file("crates/a/src/a.rs", "//! A.\nfn f() { io::stderr().flush() }\n", &[message]);
+        check_file("crates/a/src/a.rs", "//! A.\nfn f() { io::stdout().is_terminal() }\n", &[]);
     }
 
     #[test]

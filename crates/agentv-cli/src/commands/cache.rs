@@ -11,10 +11,12 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 pub(crate) fn run(command: &CacheCommand, environment: &Environment) -> Exit {
-    let store = Store::new(environment.cache_dir());
+    let (store, mut screen) = (Store::new(environment.cache_dir()), environment.screen());
     let done = match command {
-        CacheCommand::Stats { format } => store.stats().map(|stats| show(&stats, &store, *format)),
-        CacheCommand::Clear { older_than } => clear(&store, *older_than),
+        CacheCommand::Stats { format } => {
+            store.stats().map(|stats| show(&stats, &store, *format, &mut screen))
+        }
+        CacheCommand::Clear { older_than } => clear(&store, *older_than, &mut screen),
     };
     match done {
         Ok(()) => Exit::Success,
@@ -26,14 +28,13 @@ pub(crate) fn run(command: &CacheCommand, environment: &Environment) -> Exit {
     }
 }
 
-fn show(stats: &Stats, store: &Store, format: ReportFormat) {
-    let mut screen = Screen::new();
+fn show(stats: &Stats, store: &Store, format: ReportFormat, screen: &mut Screen) {
     let dir = store.dir().display().to_string();
     let Stats { answers, bytes, oldest, newest } = *stats;
     let (oldest, newest) = (oldest.map(day), newest.map(day));
     if format == ReportFormat::Json {
         let stats = json!({ "dir": dir, "answers": answers, "bytes": bytes, "oldest": oldest, "newest": newest });
-        screen.line(number::to_string_pretty(&stats).unwrap_or_default());
+        screen.data(&number::to_string_pretty(&stats).unwrap_or_default());
         return;
     }
     screen.line(format!("Cache:   {dir}"));
@@ -44,10 +45,9 @@ fn show(stats: &Stats, store: &Store, format: ReportFormat) {
     }
 }
 
-fn clear(store: &Store, older_than: Option<u32>) -> io::Result<()> {
+fn clear(store: &Store, older_than: Option<u32>, screen: &mut Screen) -> io::Result<()> {
     let age = older_than.map(|days| Duration::from_hours(24) * days);
     let cleared = store.clear(age)?;
-    let mut screen = Screen::new();
     screen.line(format!("Removed {} answers ({})", cleared.answers, size(cleared.bytes)));
     Ok(())
 }

@@ -44,11 +44,15 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
         runs.iter().map(|(name, run)| ComparedRun { name, records: &run.records }).collect();
     let Some((baseline, candidates)) = compared.split_first() else { return Exit::Usage };
     let comparisons = compare(*baseline, candidates, &rules);
+    let mut screen = environment.screen();
     match if args.json { CompareFormat::Json } else { args.format } {
-        CompareFormat::Table => show_comparisons(&comparisons, paint(args, environment)),
-        CompareFormat::Markdown => markdown_comparisons(&comparisons),
-        CompareFormat::Json => show_json(&comparisons),
+        CompareFormat::Table => {
+            show_comparisons(&comparisons, paint(args, environment), &mut screen);
+        }
+        CompareFormat::Markdown => markdown_comparisons(&comparisons, &mut screen),
+        CompareFormat::Json => show_json(&comparisons, &mut screen),
     }
+    screen.show();
     match args.compat {
         Some(Compat::TwoX) => gate_on_means(&comparisons),
         None => gate_on_verdicts(&comparisons, args),
@@ -143,12 +147,12 @@ fn paint(args: &CompareArgs, environment: &Environment) -> Paint {
     Paint::of_stdout()
 }
 
-fn show_json(comparisons: &[Comparison]) {
+fn show_json(comparisons: &[Comparison], screen: &mut Screen) {
     let text = match comparisons {
         [only] => number::to_string_pretty(only),
         _ => number::to_string_pretty(&Comparisons { comparisons: comparisons.to_vec() }),
     };
-    Screen::new().line(text.unwrap_or_default());
+    screen.data(&text.unwrap_or_default());
 }
 
 /// The rule of 2.x.

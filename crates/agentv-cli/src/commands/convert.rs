@@ -2,7 +2,7 @@
 
 use crate::args::ConvertArgs;
 use crate::settings::Environment;
-use crate::terminal::{self, Screen, show_notes};
+use crate::terminal::{self, show_notes};
 use agentv_runtime::convert::{Conversion, ConvertError, YamlShape, convert};
 use agentv_runtime::load::Format;
 use agentv_wire::Exit;
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ConvertArgs, environment: &Environment) -> Exit {
     };
     show_notes(&converted.report, here);
     converted.remarks.iter().for_each(|remark| terminal::warn(remark));
-    let mut screen = Screen::new();
+    let mut screen = environment.screen();
     let out = conversion.out.display();
     screen.line(format!("Converted {} records to {out}", converted.records));
     if let Some(settings) = converted.settings {

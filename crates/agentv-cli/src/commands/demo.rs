@@ -32,7 +32,11 @@ pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Exit {
         working_dir: dir.clone(),
         env: environment.env.clone(),
     };
-    let there = Environment { session, shown_from: environment.working_dir.clone() };
+    let there = Environment {
+        session,
+        shown_from: environment.working_dir.clone(),
+        output: environment.output.clone(),
+    };
     let next = next(&args.dir);
     conduct(Ok(order(&dir, &there)), &there, &Presentation { next: Some(next) })
 }

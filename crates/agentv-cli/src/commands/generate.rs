@@ -46,7 +46,7 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, environment: &Environment) -> 
     let processes = Processes::new(format!("generate-{}", std::process::id()));
     let Some(provider) = target(&path, args, environment, &processes) else { return Exit::Usage };
 
-    let mut screen = Screen::new();
+    let mut screen = environment.screen();
     screen.line(format!("Generating rubrics for: {}", args.file.display()));
     let making = make(cases, &*provider, &mut screen);
     let (made, failed) = match super::work(&processes, making) {

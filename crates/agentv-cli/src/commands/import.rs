@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ImportArgs, environment: &Environment) -> Exit {
     let out = Out::new(&here.join(&args.out));
     match import(&files, args, &out, here) {
         Ok(Some(written)) => {
-            report(&written, &out, here);
+            report(&written, &out, here, &mut environment.screen());
             Exit::Success
         }
         Ok(None) => {
@@ -78,17 +78,18 @@ fn import(
     dataset.finish().map(Some)
 }
 
-fn report(written: &WrittenDataset, out: &Out, here: &Path) {
-    let mut screen = Screen::new();
+fn report(written: &WrittenDataset, out: &Out, here: &Path, screen: &mut Screen) {
     let dataset = shown(&written.dataset, here);
     screen.line(format!("Imported {} case(s): {dataset}", written.cases));
     screen.line(format!("Recordings: {}", shown(&out.recordings(), here)));
     if let Some(targets) = &written.kept_targets {
         screen.line(format!(
-            "{} was there already and is not changed. If it lacks this target, add it:\n{}",
-            shown(targets, here),
-            out.target_entry().trim_end()
+            "{} was there already and is not changed. If it lacks this target, add it:",
+            shown(targets, here)
         ));
+        for line in out.target_entry().trim_end().lines() {
+            screen.line(line);
+        }
     }
     screen.line(format!("Next: agentv eval {dataset}"));
 }

@@ -47,7 +47,7 @@ pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
         Err(exit) => return exit,
     };
     let result = evaluator_result(Graded { entry: &entry(judge), outcome });
-    show(&result, args.format);
+    show(&result, args.format, &mut environment.screen());
     if result.error.is_some() { Exit::Incomplete } else { Exit::Success }
 }
 
@@ -173,10 +173,9 @@ fn targets_file(
     file
 }
 
-fn show(result: &EvaluatorResult, format: ReportFormat) {
-    let mut screen = Screen::new();
+fn show(result: &EvaluatorResult, format: ReportFormat, screen: &mut Screen) {
     if format == ReportFormat::Json {
-        screen.line(number::to_string_pretty(result).unwrap_or_default());
+        screen.data(&number::to_string_pretty(result).unwrap_or_default());
         return;
     }
     let word = number::to_string(&result.verdict).unwrap_or_default();
@@ -191,7 +190,7 @@ fn show(result: &EvaluatorResult, format: ReportFormat) {
         screen.line(format!("Reasoning: {reasoning}"));
     }
     if let Some(details) = &result.details {
-        screen.line(format!("Details: {}", number::to_string_pretty(details).unwrap_or_default()));
+        screen.data(&format!("Details: {}", number::to_string_pretty(details).unwrap_or_default()));
     }
     let proxy =
         result.evaluator_provider_request.as_ref().and_then(|request| request.get("target_proxy"));

@@ -3,7 +3,7 @@
 use super::compare::{fail, shown};
 use crate::args::MergeArgs;
 use crate::settings::Environment;
-use crate::terminal::{self, Screen};
+use crate::terminal;
 use agentv_runtime::results_io::{Conflict, MergeError, find_results, merge};
 use agentv_wire::Exit;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &MergeArgs, environment: &Environment) -> Exit {
         let name = &inputs[input].1;
         terminal::warn(&format!("{name}:{line}: the last record was cut off and is left out"));
     }
-    let mut screen = Screen::new();
+    let mut screen = environment.screen();
     let repeated = match merged.repeated {
         0 => String::new(),
         count => format!(" ({count} repeated left out)"),

@@ -4,7 +4,7 @@ use super::compare::{fail, shown};
 use crate::args::PlanArgs;
 use crate::results_args::PlanFormat;
 use crate::settings::Environment;
-use crate::terminal::{self, Screen, show_plan};
+use crate::terminal::{self, show_plan};
 use agentv_core::plan::{Goal, Noise, TrialCounts, cases_needed, forecast, power};
 use agentv_core::stats::{Resampling, mean};
 use agentv_runtime::results_io::{CaseHistory, History, ResultsError, find_results, read_history};
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &PlanArgs, environment: &Environment) -> Exit {
     };
     let plan = plan(args, &noise, histories.last());
     match args.format {
-        PlanFormat::Table => show_plan(&plan, args.workers, &mut Screen::new()),
+        PlanFormat::Table => show_plan(&plan, args.workers, &mut environment.screen()),
         PlanFormat::Json => {
-            Screen::new().line(number::to_string_pretty(&plan).unwrap_or_default());
+            environment.screen().data(&number::to_string_pretty(&plan).unwrap_or_default());
         }
     }
     Exit::Success

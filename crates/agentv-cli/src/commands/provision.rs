@@ -21,7 +21,7 @@ pub(crate) fn vscode(args: &ProvisionVscodeArgs, environment: &Environment) -> E
     let how = if args.dry_run { Provisioning::DryRun } else { Provisioning::Make };
     match provision(&root, args.count.into(), how) {
         Ok(found) => {
-            show(&found, &root, how);
+            show(&found, &root, how, &mut environment.screen());
             Exit::Success
         }
         Err(error) => {
@@ -34,8 +34,7 @@ pub(crate) fn vscode(args: &ProvisionVscodeArgs, environment: &Environment) -> E
     }
 }
 
-fn show(found: &Provisioned, root: &Path, how: Provisioning) {
-    let mut screen = Screen::new();
+fn show(found: &Provisioned, root: &Path, how: Provisioning, screen: &mut Screen) {
     screen.line(format!("Subagents in: {}", root.display()));
     let made = if how == Provisioning::DryRun { "would be made" } else { "made" };
     let mut all: Vec<(&PathBuf, &str)> = Vec::new();

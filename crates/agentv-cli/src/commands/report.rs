@@ -25,10 +25,10 @@ pub(crate) fn run(args: &ReportArgs, environment: &Environment) -> Exit {
     if let Err((message, help)) = check(&wanted, source.inputs()) {
         return terminal::fail(&message, Some(help));
     }
-    match write(&source, &wanted, environment, &mut Screen::new()) {
+    match write(&source, &wanted, environment, &mut environment.screen()) {
         Ok((exit, summary)) => {
             if !has_stdout(&wanted) {
-                show(&summary);
+                show(&summary, &mut environment.screen());
             }
             exit
         }
@@ -37,10 +37,9 @@ pub(crate) fn run(args: &ReportArgs, environment: &Environment) -> Exit {
 }
 
 /// The run in one line.
-fn show(summary: &ReportSummary) {
+fn show(summary: &ReportSummary, screen: &mut Screen) {
     let all = &summary.totals.all;
     let mean = all.mean_score.map(|_| format!(", mean score {}", format::mean_score(all)));
-    let mut screen = Screen::new();
     screen.line(format!("{}{}", report::verdict(all), mean.unwrap_or_default()));
 }
 

@@ -8,32 +8,31 @@ use agentv_wire::{Exit, RunInfo, RunTotals, number};
 use serde_json::{Value, json};
 
 pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Exit {
-    let runs = environment.runs();
+    let (runs, mut screen) = (environment.runs(), environment.screen());
     match command {
-        RunsCommand::List { format } => list(format, &runs),
-        RunsCommand::Show { run, format } => show(run, format, &runs),
-        RunsCommand::Rm(args) => remove(&args, &runs),
+        RunsCommand::List { format } => list(format, &runs, &mut screen),
+        RunsCommand::Show { run, format } => show(run, format, &runs, &mut screen),
+        RunsCommand::Rm(args) => remove(&args, &runs, &mut screen),
     }
 }
 
-fn list(format: TableFormat, runs: &Runs) -> Exit {
+fn list(format: TableFormat, runs: &Runs, screen: &mut Screen) -> Exit {
     let found: Vec<(RunInfo, State)> =
         runs.list().into_iter().map(|info| known(info, runs)).collect();
-    let mut screen = Screen::new();
     match format {
         TableFormat::Json => {
             let all: Vec<Value> = found.iter().map(as_json).collect();
-            screen.line(number::to_string_pretty(&json!({ "runs": all })).unwrap_or_default());
+            screen.data(&number::to_string_pretty(&json!({ "runs": all })).unwrap_or_default());
         }
         TableFormat::Table if found.is_empty() => {
             screen.line(format!("no runs in {}", runs.dir().display()));
         }
-        TableFormat::Table => table(&found, &mut screen),
+        TableFormat::Table => table(&found, screen),
     }
     Exit::Success
 }
 
-fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
+fn show(run: Option<String>, format: TableFormat, runs: &Runs, screen: &mut Screen) -> Exit {
     let found = match run {
         Some(run) => runs.info(&run),
         None => runs.list().into_iter().next().ok_or(FolderError::Unknown("newest".to_owned())),
@@ -45,7 +44,6 @@ fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
     let state = runs.state(&found);
     let (numbers, cases) = runs.totals(&found).unzip();
     let found = (with_totals(found, || numbers), state);
-    let mut screen = Screen::new();
     match format {
         TableFormat::Json => {
             let mut value = as_json(&found);
@@ -53,24 +51,23 @@ fn show(run: Option<String>, format: TableFormat, runs: &Runs) -> Exit {
             if !cases.is_empty() {
                 value["case_trials"] = json!(cases);
             }
-            screen.line(number::to_string_pretty(&value).unwrap_or_default());
+            screen.data(&number::to_string_pretty(&value).unwrap_or_default());
         }
         TableFormat::Table => {
             let folder = runs.files(&found.0.run).dir;
-            show_run(&found, &folder.display().to_string(), &mut screen);
+            show_run(&found, &folder.display().to_string(), screen);
         }
     }
     Exit::Success
 }
 
-fn remove(args: &RunsRmArgs, runs: &Runs) -> Exit {
+fn remove(args: &RunsRmArgs, runs: &Runs, screen: &mut Screen) -> Exit {
     let chosen = if args.runs.is_empty() {
         let keep = args.keep.unwrap_or(0);
         runs.list().into_iter().skip(keep).map(|info| info.run).collect()
     } else {
         args.runs.clone()
     };
-    let mut screen = Screen::new();
     let mut exit = Exit::Success;
     for run in chosen {
         match runs.remove(&run) {

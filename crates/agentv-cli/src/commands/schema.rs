@@ -1,8 +1,8 @@
 //! `agentv schema` and `agentv completions`: what editors and shells want to know.
 
 use crate::args::Args;
+use crate::settings::Environment;
 use crate::setup_args::{CompletionsArgs, SchemaArgs, SchemaKind};
-use crate::terminal::Screen;
 use agentv_wire::Exit;
 use clap::CommandFactory as _;
 
@@ -19,14 +19,14 @@ pub(crate) fn text(kind: SchemaKind) -> &'static str {
     }
 }
 
-pub(crate) fn run(args: &SchemaArgs) -> Exit {
-    Screen::new().line(text(args.kind).trim_end());
+pub(crate) fn run(args: &SchemaArgs, environment: &Environment) -> Exit {
+    environment.screen().data(text(args.kind).trim_end());
     Exit::Success
 }
 
-pub(crate) fn completions(args: &CompletionsArgs) -> Exit {
+pub(crate) fn completions(args: &CompletionsArgs, environment: &Environment) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "agentv", &mut script);
-    Screen::new().line(String::from_utf8_lossy(&script).trim_end());
+    environment.screen().data(String::from_utf8_lossy(&script).trim_end());
     Exit::Success
 }

@@ -8,7 +8,7 @@ use agentv_runtime::load::{FileKind, Format, Report, validatable, validate};
 use agentv_runtime::process::Processes;
 use agentv_wire::Exit;
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What was found in one file.
 struct Checked {
@@ -51,19 +51,22 @@ pub(crate) fn run(args: &ValidateArgs, environment: &Environment) -> Exit {
         })
         .collect();
     match args.format {
-        ReportFormat::Text => show(&checked, args.strict, &environment.working_dir),
-        ReportFormat::Json => show_json(&checked, args.strict),
+        ReportFormat::Text => show(&checked, args.strict, environment),
+        ReportFormat::Json => show_json(&checked, args.strict, &mut environment.screen()),
     }
     let all_valid = checked.iter().all(|file| file.is_valid(args.strict));
     if all_valid && !missing { Exit::Success } else { Exit::Usage }
 }
 
-fn show(checked: &[Checked], strict: bool, working_dir: &Path) {
+fn show(checked: &[Checked], strict: bool, environment: &Environment) {
+    let working_dir = &environment.working_dir;
     for file in checked {
         show_notes(&file.report, working_dir);
     }
-    let mut screen = Screen::new();
-    screen.line("\nValidation Summary\n");
+    let mut screen = environment.screen();
+    for line in ["", "Validation Summary", ""] {
+        screen.line(line);
+    }
     for file in checked {
         let mark = if file.is_valid(strict) { '✓' } else { '✗' };
         let path = file.path.strip_prefix(working_dir).unwrap_or(&file.path);
@@ -71,7 +74,8 @@ fn show(checked: &[Checked], strict: bool, working_dir: &Path) {
     }
     let valid = checked.iter().filter(|file| file.is_valid(strict)).count();
     let warned = checked.iter().filter(|file| file.report.warnings().next().is_some()).count();
-    screen.line(format!("\nTotal files: {}", checked.len()));
+    screen.line("");
+    screen.line(format!("Total files: {}", checked.len()));
     screen.line(format!("Valid: {valid}"));
     screen.line(format!("Invalid: {}", checked.len() - valid));
     if warned > 0 {
@@ -79,7 +83,7 @@ fn show(checked: &[Checked], strict: bool, working_dir: &Path) {
     }
 }
 
-fn show_json(checked: &[Checked], strict: bool) {
+fn show_json(checked: &[Checked], strict: bool, screen: &mut Screen) {
     let files: Vec<_> = checked
         .iter()
         .map(|file| {
@@ -95,8 +99,7 @@ fn show_json(checked: &[Checked], strict: bool) {
     let valid = checked.iter().filter(|file| file.is_valid(strict)).count();
     let summary =
         json!({ "total": checked.len(), "valid": valid, "invalid": checked.len() - valid });
-    let mut screen = Screen::new();
     let text =
         agentv_wire::number::to_string_pretty(&json!({ "files": files, "summary": summary }));
-    screen.line(text.unwrap_or_default());
+    screen.data(&text.unwrap_or_default());
 }

@@ -5,6 +5,7 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
+use crate::clean::clean_lines;
 use crate::format;
 use agentv_wire::ReportSummary;
 use std::io::{self, Write};
@@ -92,10 +93,11 @@ fn number(value: Option<f64>) -> String {
     value.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// Text that no spreadsheet takes for a formula.
+/// Text that no spreadsheet takes for a formula, and that does nothing to a terminal on which the file is looked at.
 fn text(text: &str) -> String {
-    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    if is_formula { format!("'{text}") } else { text.to_owned() }
+    let text = clean_lines(text);
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t']);
+    if is_formula { format!("'{text}") } else { text }
 }
 
 #[cfg(test)]
@@ -104,10 +106,11 @@ mod tests {
 
     #[test]
     fn what_looks_like_a_formula_is_text() {
-        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"] {
+        for formula in ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1"] {
             assert_eq!(text(formula), format!("'{formula}"));
         }
-        assert_eq!(text("a=1"), "a=1");
+        assert_eq!(text("\r=1"), "\\r=1");
+        assert_eq!(text("a=1\n\x1b"), "a=1\n\\x1b");
         assert_eq!(text(""), "");
     }
 }

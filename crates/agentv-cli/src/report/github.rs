@@ -3,6 +3,7 @@
 use super::markdown::Markdown;
 use super::source::Entry;
 use super::{Head, one_line};
+use crate::clean::clean;
 use crate::settings::GithubActions;
 use crate::terminal;
 use agentv_core::totals::grading_errors;
@@ -88,9 +89,9 @@ fn append(path: &std::path::Path, page: &str) -> io::Result<()> {
     file.write_all(format!("{page}\n").as_bytes())
 }
 
-/// The message of a command. A line break would end it, and what follows could be a command of somebody else.
+/// The message of a command, as one line: what follows a line break could be a command of somebody else.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    clean(text).replace('%', "%25")
 }
 
 /// A property of a command, which also ends at `:` and `,`.
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn no_text_can_end_its_command() {
-        assert_eq!(data("50 %\r\n::set-env name=X::y"), "50 %25%0D%0A::set-env name=X::y");
-        assert_eq!(property("a,b: c\n"), "a%2Cb%3A c%0A");
+        assert_eq!(data("50 %\r\n::set-env name=X::y"), "50 %25\\r\\n::set-env name=X::y");
+        assert_eq!(property("a,b: c\x1b"), "a%2Cb%3A c\\x1b");
     }
 }

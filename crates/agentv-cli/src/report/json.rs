@@ -3,7 +3,9 @@
 use super::brief::brief;
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
+use crate::clean::clean_json;
 use agentv_wire::{ReportSummary, number};
+use serde::Serialize;
 use std::io::{self, Write};
 
 pub(super) const KIND: FormatKind = FormatKind {
@@ -18,16 +20,16 @@ struct Json {
 
 impl Format for Json {
     fn begin(&mut self, head: &Head<'_>, out: &mut dyn Write) -> io::Result<()> {
-        write!(out, "{{\"results\":{}", number::to_string(&head.results)?)?;
+        write!(out, "{{\"results\":{}", json(&head.results)?)?;
         if let Some(run) = head.run {
-            write!(out, ",\n\"run\":{}", number::to_string(run)?)?;
+            write!(out, ",\n\"run\":{}", json(run)?)?;
         }
         out.write_all(b",\n\"cases\":[")
     }
 
     fn entry(&mut self, entry: &Entry<'_>, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(if std::mem::take(&mut self.is_first) { b"\n" } else { b",\n" })?;
-        out.write_all(number::to_string(&brief(entry))?.as_bytes())
+        out.write_all(json(&brief(entry))?.as_bytes())
     }
 
     fn end(
@@ -36,6 +38,11 @@ impl Format for Json {
         summary: &ReportSummary,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        writeln!(out, "],\n\"summary\":{}}}", number::to_string(summary)?)
+        writeln!(out, "],\n\"summary\":{}}}", json(summary)?)
     }
+}
+
+/// The report may go to a terminal.
+fn json(value: &impl Serialize) -> io::Result<String> {
+    Ok(clean_json(&number::to_string(value)?).into_owned())
 }

@@ -5,9 +5,12 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head, one_line};
+use crate::clean::{clean, clean_lines};
 use crate::format;
 use agentv_wire::{Outcome, RecordSummary, ReportSummary};
-use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
+use quick_junit::{
+    NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite, XmlString,
+};
 use std::io::{self, Write};
 use std::time::Duration;
 
@@ -39,17 +42,17 @@ struct OpenSuite {
 impl Format for Junit {
     fn entry(&mut self, entry: &Entry<'_>, _out: &mut dyn Write) -> io::Result<()> {
         let record = entry.record;
-        let mut test = TestCase::new(record.label(), status(entry));
-        test.set_classname(class_name(record));
+        let mut test = TestCase::new(xml(&record.label()), status(entry));
+        test.set_classname(xml(&class_name(record)));
         let time = duration(record.metrics.duration_ms);
         test.set_time(time);
         if let Some(place) = entry.place() {
-            test.extra.insert("file".into(), place.file.display().to_string().into());
+            test.extra.insert("file".into(), xml(&place.file.display().to_string()));
             if let Some(line) = place.line {
                 test.extra.insert("line".into(), line.to_string().into());
             }
         }
-        test.set_system_out(grades(record));
+        test.set_system_out(xml_lines(&grades(record)));
         let open = self.suite(record);
         open.suite.add_test_case(test);
         open.time += time;
@@ -70,8 +73,8 @@ impl Format for Junit {
         self.suites.sort_by(|one, other| one.suite.name.as_str().cmp(other.suite.name.as_str()));
         for OpenSuite { mut suite, target, time, simulated } in self.suites.drain(..) {
             suite.set_time(time);
-            suite.add_property(Property::new("target", target));
-            suite.add_property(Property::new("results", head.results));
+            suite.add_property(Property::new("target", xml(&target)));
+            suite.add_property(Property::new("results", xml(head.results)));
             if simulated > 0 {
                 suite.add_property(Property::new("simulated", simulated.to_string()));
             }
@@ -91,7 +94,8 @@ impl Junit {
     fn suite(&mut self, record: &RecordSummary) -> &mut OpenSuite {
         let name = [suite_name(record), record.target.as_str()];
         let name = name.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ");
-        let known = self.suites.iter().position(|open| open.suite.name.as_str() == name);
+        let name = xml(&name);
+        let known = self.suites.iter().position(|open| open.suite.name == name);
         let at = known.unwrap_or_else(|| {
             self.suites.push(OpenSuite {
                 suite: TestSuite::new(name),
@@ -117,16 +121,27 @@ fn status(entry: &Entry<'_>) -> TestCaseStatus {
     let why = entry.why().unwrap_or_else(|| "below the pass score".to_owned());
     status.set_type(name);
     // Only a grade has a score that says something.
-    status.set_message(match entry.outcome {
+    status.set_message(xml(&match entry.outcome {
         Outcome::Fail => format!("score {}: {why}", format::score(record.score)),
         outcome => format!("{outcome}: {why}"),
-    });
+    }));
     let misses = record.misses.iter().map(|miss| format!("✗ {}", one_line(miss, REMARK)));
     let reasoning = record.reasoning.iter().map(|reasoning| one_line(reasoning, REMARK));
     let answer: String = record.candidate_answer.chars().take(EXCERPT).collect();
     let answer = format!("\nAnswer:\n{answer}");
-    status.set_description(misses.chain(reasoning).chain([answer]).collect::<Vec<_>>().join("\n"));
+    let lines: Vec<String> = misses.chain(reasoning).chain([answer]).collect();
+    status.set_description(xml_lines(&lines.join("\n")));
     status
+}
+
+/// A name or a message, without what XML does not allow.
+fn xml(text: &str) -> XmlString {
+    XmlString::new(clean(text))
+}
+
+/// The same for a text of several lines.
+fn xml_lines(text: &str) -> XmlString {
+    XmlString::new(clean_lines(text))
 }
 
 /// What each evaluator found, a line each.

@@ -2,6 +2,7 @@
 
 use super::source::{Entry, Knowledge};
 use super::{Format, FormatKind, Head};
+use crate::clean::clean;
 use crate::format::{count, mean_of, mean_score, millis, money, pass_rate_interval, score, tokens};
 use crate::terminal::code;
 use agentv_wire::{EvaluatorTotals, Outcome, OutcomeTotals, PassOfK, ReportSummary, TrialTotals};
@@ -214,14 +215,13 @@ fn origin(head: &Head<'_>) -> String {
 /// Text that stays text: no picture, no mention, no tag, no emphasis.
 fn plain(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in clean(text).chars() {
         match character {
             '<' => safe += "&lt;",
             '>' => safe += "&gt;",
             '&' => safe += "&amp;",
             // GitHub tells people whom a text names.
             '@' => safe += "&#64;",
-            '\n' | '\r' => safe.push(' '),
             '\\' | '`' | '*' | '_' | '[' | ']' | '!' | '|' | '~' => {
                 safe.push('\\');
                 safe.push(character);
@@ -238,7 +238,8 @@ mod tests {
 
     #[test]
     fn text_stays_text() {
-        assert_eq!(plain("<b>@you ![x](y)|\n*z*"), "&lt;b&gt;&#64;you \\!\\[x\\](y)\\| \\*z\\*");
-        assert_eq!(code("a`b|c\nd"), "`a'b\\|c d`");
+        assert_eq!(plain("<b>@you ![x](y)|*z*"), "&lt;b&gt;&#64;you \\!\\[x\\](y)\\|\\*z\\*");
+        assert_eq!(plain("a\n\x1b"), "a\\\\n\\\\x1b");
+        assert_eq!(code("a`b|c\nd"), "`a'b\\|c\\nd`");
     }
 }

@@ -6,6 +6,7 @@ mod order;
 pub(crate) use github::GithubActions;
 pub(crate) use order::{RunOrder, Showing, files};
 
+use crate::terminal::{Screen, StandardOutput};
 use agentv_runtime::config::Env;
 use agentv_runtime::run_dir::Runs;
 use agentv_runtime::session;
@@ -20,6 +21,8 @@ pub(crate) struct Environment {
     pub session: session::Environment,
     /// From where people see paths: the working directory, but for a demo in a folder below it.
     pub shown_from: PathBuf,
+    /// Where the command prints.
+    pub output: StandardOutput,
 }
 
 impl Deref for Environment {
@@ -42,7 +45,12 @@ impl Environment {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
         let session = session::Environment::at(working_dir.clone(), Env::new(variables));
-        Ok(Self { session, shown_from: working_dir })
+        Ok(Self { session, shown_from: working_dir, output: StandardOutput::default() })
+    }
+
+    /// Where data and progress lines go.
+    pub(crate) fn screen(&self) -> Screen {
+        self.output.screen()
     }
 
     /// The run folders of the project.

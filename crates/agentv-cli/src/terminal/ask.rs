@@ -1,7 +1,6 @@
 //! Questions to somebody at a terminal.
 
 use super::style::Paint;
-use anstream::AutoStream;
 use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
 use dialoguer::{Confirm, MultiSelect, Select};
 use std::io::{self, IsTerminal as _};
@@ -44,7 +43,7 @@ impl Asker {
             let _inside = runtime.enter();
             signal(SignalKind::interrupt()).ok()?
         };
-        let theme: Box<dyn Theme> = match Paint::of(AutoStream::choice(&io::stderr())) {
+        let theme: Box<dyn Theme> = match Paint::of_stderr() {
             Paint::Plain => Box::new(SimpleTheme),
             Paint::Coloured => Box::new(ColorfulTheme::default()),
         };

@@ -1,5 +1,6 @@
 //! A case that is done, in one line for people.
 
+use super::line::Line;
 use super::style::{BAD, DIM, DOUBTFUL, GOOD, Paint};
 use super::text::{cut_end, cut_middle, one_line};
 use crate::format::score;
@@ -17,7 +18,7 @@ pub(super) const BROKEN: (&str, Style) = ("!", BAD);
 pub(super) const UNGRADED: (&str, Style) = ("?", DOUBTFUL);
 
 /// `✗ 0.400  refund  gpt  what was missed`, no wider than the screen if that is known.
-pub(super) fn case_line(finished: &CaseFinished, paint: Paint, width: Option<usize>) -> String {
+pub(super) fn case_line(finished: &CaseFinished, paint: Paint, width: Option<usize>) -> Line {
     let (mark, style) = mark(finished);
     let id = one_line(&finished.record.eval_id);
     let id = width.map_or_else(|| id.clone(), |width| cut_middle(&id, (width / 2).max(8)));
@@ -32,7 +33,7 @@ pub(super) fn case_line(finished: &CaseFinished, paint: Paint, width: Option<usi
         None => why,
     };
     let why = if why.is_empty() { why } else { format!("  {why}") };
-    format!("{}{}{why}", paint.paint(style, start), paint.paint(DIM, target))
+    paint.paint(style, start) + paint.paint(DIM, target) + &*why
 }
 
 fn mark(finished: &CaseFinished) -> (&'static str, Style) {

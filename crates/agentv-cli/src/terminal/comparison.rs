@@ -1,6 +1,8 @@
 //! A comparison for people: the cases, what they come to, and what that means.
 
 use super::Screen;
+use super::line::Line;
+use super::screen::stdout_size;
 use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
 use super::table::{Cell, Side, TextTable};
 use crate::format::{count, p_value, percent, signed};
@@ -14,12 +16,10 @@ use anstyle::Style;
 const NAMED: usize = 5;
 
 /// Prints each comparison, and an overview where there are several.
-pub(crate) fn show_comparisons(comparisons: &[Comparison], paint: Paint) {
-    let mut screen = Screen::new();
+pub(crate) fn show_comparisons(comparisons: &[Comparison], paint: Paint, screen: &mut Screen) {
     // Of standard output only: what goes into a file or a pipe is not cut.
-    let size = terminal_size::terminal_size_of(std::io::stdout());
-    let width = size.map(|(width, _)| usize::from(width.0));
-    let mut page = Page { screen: &mut screen, paint, width };
+    let width = stdout_size().map(|(width, _)| width);
+    let mut page = Page { screen, paint, width };
     for comparison in comparisons {
         page.comparison(comparison);
     }
@@ -59,8 +59,8 @@ impl Page<'_> {
         self.line("");
     }
 
-    fn line(&mut self, text: impl AsRef<str>) {
-        self.screen.line(text);
+    fn line(&mut self, line: impl Into<Line>) {
+        self.screen.line(line);
     }
 
     fn table(&mut self, table: &TextTable) {
@@ -129,14 +129,15 @@ impl Page<'_> {
         } else {
             ("neutral", DIM)
         };
-        self.line(format!(
-            "Summary: {}, {}, {} | Mean Δ: {} | Status: {}",
+        let counts = format!(
+            "Summary: {}, {}, {} | Mean Δ: ",
             count(summary.wins, "win", "wins"),
             count(summary.losses, "loss", "losses"),
             count(summary.ties, "tie", "ties"),
-            self.paint.paint(style, signed(summary.mean_delta, 3)),
-            self.paint.paint(style, status),
-        ));
+        );
+        let delta = self.paint.paint(style, signed(summary.mean_delta, 3));
+        let status = self.paint.paint(style, status);
+        self.line(Line::from(counts) + delta + " | Status: " + status);
     }
 
     fn verdict(&mut self, comparison: &Comparison) {
@@ -149,7 +150,7 @@ impl Page<'_> {
         self.line("");
         let (word, style) = verdict_words(comparison.verdict);
         let head = self.paint.paint(BOLD, "Verdict:");
-        self.line(format!("{head} {}", self.paint.paint(style.bold(), word)));
+        self.line(head + " " + self.paint.paint(style.bold(), word));
         for reason in &comparison.reasons {
             self.line(format!("  {reason}"));
         }

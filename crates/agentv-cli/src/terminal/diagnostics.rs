@@ -1,63 +1,89 @@
 //! Notes on files, in the way of rustc: the line, a mark, and what to do.
 
-use super::style;
+use super::screen::Screen;
+use super::style::{self, Paint};
+use crate::clean::clean;
 use agentv_runtime::config::{Cost, Note, NotePlace};
 use agentv_runtime::load::Report;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
-use std::io::Write;
+use std::ops::Range;
 use std::path::Path;
 
 /// Shows every note. Paths are shown from the working directory where they lie below it.
 pub(crate) fn show_notes(report: &Report, working_dir: &Path) {
-    let mut stderr = anstream::stderr();
-    let renderer = Renderer::styled();
+    let (mut screen, paint) = (Screen::beside_data(), Paint::of_stderr());
+    let renderer = if paint == Paint::Plain { Renderer::plain() } else { Renderer::styled() };
     for note in &report.notes {
-        let _ = writeln!(stderr, "{}\n", renderer.render(&[group(note, working_dir)]));
+        let texts = Texts::of(note, working_dir);
+        screen.rendered(&renderer.render(&[group(note, &texts)]));
+        screen.line("");
     }
     let more = report.dropped.total();
     if more > 0 {
-        let (bold, reset) = (style::WARNING.render(), style::WARNING.render_reset());
-        let _ = writeln!(stderr, "{bold}… and {more} more{reset}");
+        screen.line(paint.paint(style::WARNING, format!("… and {more} more")));
     }
 }
 
-fn group<'n>(note: &'n Note, working_dir: &Path) -> Group<'n> {
+/// What a note says, cleaned: it is rendered with colours, which a line would take for somebody else's.
+struct Texts {
+    message: String,
+    help: Option<String>,
+    path: String,
+    source: String,
+    range: Range<usize>,
+    /// Whether columns of the source are those of the file.
+    is_whole: bool,
+}
+
+impl Texts {
+    fn of(note: &Note, working_dir: &Path) -> Self {
+        let clean = |text: &str| clean(text).into_owned();
+        let NotePlace { path, text, range, column, .. } = &note.place;
+        let parts = [&text[..range.start], &text[range.clone()], &text[range.end..]];
+        // Tabs are shown as four spaces in any case.
+        let [before, marked, after] = parts.map(|part| clean(&part.replace('\t', "    ")));
+        // A mark of no width cannot be seen.
+        let least =
+            if marked.is_empty() { after.chars().next().map_or(0, char::len_utf8) } else { 0 };
+        let range = before.len()..before.len() + marked.len() + least;
+        let source = before + &marked + &after;
+        Self {
+            message: clean(&note.message),
+            help: note.help.as_deref().map(clean),
+            path: clean(&path.strip_prefix(working_dir).unwrap_or(path).display().to_string()),
+            is_whole: source == *text && text[..range.start].chars().count() + 1 == *column,
+            source,
+            range,
+        }
+    }
+}
+
+fn group<'t>(note: &Note, texts: &'t Texts) -> Group<'t> {
     let level = match note.cost {
         Cost::Info => Level::NOTE,
         Cost::Nothing => Level::WARNING,
         Cost::Evaluator | Cost::Case | Cost::Command => Level::ERROR,
     };
-    let path = shown(&note.place.path, working_dir);
-    let title = level.primary_title(note.message.as_str()).id(note.code);
+    let title = level.primary_title(texts.message.as_str()).id(note.code);
     let group = if note.place.line == 0 {
-        title.element(Origin::path(path))
+        title.element(Origin::path(texts.path.as_str()))
     } else {
-        located(title, &note.place, path)
+        located(title, &note.place, texts)
     };
-    match &note.help {
+    match &texts.help {
         Some(help) => group.element(Level::HELP.message(help.as_str())),
         None => group,
     }
 }
 
-fn located<'n>(title: Title<'n>, place: &'n NotePlace, path: String) -> Group<'n> {
-    let mut range = place.range.clone();
-    let after = &place.text[range.start..];
-    // A mark of no width cannot be seen.
-    if range.is_empty() {
-        range.end += after.chars().next().map_or(0, char::len_utf8);
+fn located<'t>(title: Title<'t>, place: &NotePlace, texts: &'t Texts) -> Group<'t> {
+    let Texts { path, source, range, is_whole, .. } = texts;
+    let snippet = Snippet::source(source.as_str()).line_start(place.line);
+    let mark = AnnotationKind::Primary.span(range.clone());
+    if *is_whole {
+        return title.element(snippet.path(path.as_str()).annotation(mark));
     }
-    let is_whole = place.text[..range.start].chars().count() + 1 == place.column;
-    let snippet = Snippet::source(place.text.as_str()).line_start(place.line);
-    let mark = AnnotationKind::Primary.span(range);
-    if is_whole {
-        return title.element(snippet.path(path).annotation(mark));
-    }
-    // Of a very long line there is only a part, in which the column cannot be counted.
-    let origin = Origin::path(path).line(place.line).char_column(place.column);
+    // Of a very long line there is only a part, and in a cleaned one there is more: the column cannot be counted in it.
+    let origin = Origin::path(path.as_str()).line(place.line).char_column(place.column);
     title.element(origin).element(snippet.annotation(mark))
-}
-
-fn shown(path: &Path, working_dir: &Path) -> String {
-    path.strip_prefix(working_dir).unwrap_or(path).display().to_string()
 }

@@ -1,5 +1,6 @@
 //! What the doctor found, for people.
 
+use super::line::Line;
 use super::screen::Screen;
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, Paint};
 use crate::commands::doctor::{Area, Finding, FindingState};
@@ -12,8 +13,10 @@ pub(crate) fn show_findings(findings: &[Finding], screen: &mut Screen) {
     for finding in findings {
         let before = area.replace(finding.area);
         if before != Some(finding.area) {
-            let gap = if before.is_some() { "\n" } else { "" };
-            screen.line(format!("{gap}{}", paint.paint(BOLD, title(finding.area))));
+            if before.is_some() {
+                screen.line("");
+            }
+            screen.line(paint.paint(BOLD, title(finding.area)));
         }
         let (mark, style) = match finding.state {
             FindingState::Good => ("✓", GOOD),
@@ -21,12 +24,14 @@ pub(crate) fn show_findings(findings: &[Finding], screen: &mut Screen) {
             FindingState::Problem => ("✗", BAD),
         };
         let mark = paint.paint(style, mark);
-        screen.line(format!("  {mark} {}: {}", finding.subject, finding.message));
+        let text = format!(" {}: {}", finding.subject, finding.message);
+        screen.line(Line::from("  ") + mark + &*text);
         if let Some(fix) = &finding.fix {
-            screen.line(format!("      {} {fix}", paint.paint(DIM, "fix:")));
+            screen.line(Line::from("      ") + paint.paint(DIM, "fix:") + &*format!(" {fix}"));
         }
     }
-    screen.line(format!("\n{}", verdict(findings, paint)));
+    screen.line("");
+    screen.line(verdict(findings, paint));
 }
 
 fn title(area: Area) -> &'static str {
@@ -38,15 +43,13 @@ fn title(area: Area) -> &'static str {
     }
 }
 
-fn verdict(findings: &[Finding], paint: Paint) -> String {
+fn verdict(findings: &[Finding], paint: Paint) -> Line {
     let of = |state| findings.iter().filter(|finding| finding.state == state).count();
     let (problems, warnings) = (of(FindingState::Problem), of(FindingState::Warning));
     let warned = count(warnings, "warning", "warnings");
     match (problems, warnings) {
         (0, 0) => paint.paint(GOOD, "All is well."),
-        (0, _) => {
-            format!("{}, but nothing stands in the way of a run.", paint.paint(DOUBTFUL, warned))
-        }
+        (0, _) => paint.paint(DOUBTFUL, warned) + ", but nothing stands in the way of a run.",
         (_, 0) => paint.paint(BAD, format!("{}.", count(problems, "problem", "problems"))),
         (_, _) => {
             paint.paint(BAD, format!("{}, {warned}.", count(problems, "problem", "problems")))

@@ -11,8 +11,8 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub(crate) fn new() -> Self {
-        Self { screen: Screen::new() }
+    pub(crate) fn new(screen: Screen) -> Self {
+        Self { screen }
     }
 }
 
@@ -30,6 +30,6 @@ impl Reporter for Events {
 pub(crate) fn show_event(event: &RunEvent, screen: &mut Screen) {
     // What has only texts and numbers can always be written.
     if let Ok(line) = number::to_string(event) {
-        screen.line(line);
+        screen.data(&line);
     }
 }

@@ -1,5 +1,6 @@
 //! What `agentv init` found, did, and suggests.
 
+use super::line::Line;
 use super::screen::Screen;
 use super::style::{BOLD, DIM, GOOD, Paint};
 use unicode_width::UnicodeWidthStr as _;
@@ -14,18 +15,18 @@ pub(crate) enum FileStep {
 }
 
 /// What is on this machine, and why it is thought to be.
-pub(crate) fn init_found(offers: &[(&str, String)]) {
-    let mut screen = Screen::new();
+pub(crate) fn init_found(offers: &[(&str, String)], screen: &mut Screen) {
     let paint = Paint::of_stdout();
     if offers.is_empty() {
-        screen.line("Found no agent on PATH and no key in the environment: a mock will answer.\n");
+        screen.line("Found no agent on PATH and no key in the environment: a mock will answer.");
+        screen.line("");
         return;
     }
     screen.line("Found on this machine:");
     let width = offers.iter().map(|(name, _)| name.width()).max().unwrap_or(0);
     for (name, why) in offers {
         let margin = " ".repeat(width - name.width());
-        screen.line(format!("  {name}{margin}  {}", paint.paint(DIM, why)));
+        screen.line(Line::from(format!("  {name}{margin}  ")) + paint.paint(DIM, why));
     }
     screen.line("");
 }
@@ -38,18 +39,18 @@ pub(crate) fn init_step(step: &FileStep, path: &str, screen: &mut Screen) {
         FileStep::Left(why) => ("kept", DIM, why),
     };
     let verb = paint.paint(style, format!("{verb:<8}"));
-    let remark =
-        if remark.is_empty() { String::new() } else { paint.paint(DIM, format!("  ({remark})")) };
-    screen.line(format!("  {verb}  {path}{remark}"));
+    let remark = if remark.is_empty() { String::new() } else { format!("  ({remark})") };
+    screen.line(Line::from("  ") + verb + "  " + path + paint.paint(DIM, remark));
 }
 
 /// The commands to go on with.
 pub(crate) fn init_next(next: &[(String, String)], screen: &mut Screen) {
     let paint = Paint::of_stdout();
-    screen.line(format!("\n{}", paint.paint(BOLD, "Next:")));
+    screen.line("");
+    screen.line(paint.paint(BOLD, "Next:"));
     let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or(0);
     for (command, what) in next {
         let margin = " ".repeat(width - command.width());
-        screen.line(format!("  {command}{margin}  {}", paint.paint(DIM, what)));
+        screen.line(Line::from(format!("  {command}{margin}  ")) + paint.paint(DIM, what));
     }
 }

@@ -4,6 +4,7 @@ use super::Screen;
 use super::comparison::{
     case_label, in_points, interval, named, remark, test_words, verdict_words,
 };
+use crate::clean::clean;
 use crate::format::{count, p_value, percent, signed};
 use agentv_wire::comparison::{ComparedGroup, Comparison, PairOutcome, Statistics};
 
@@ -11,20 +12,21 @@ use agentv_wire::comparison::{ComparedGroup, Comparison, PairOutcome, Statistics
 const LISTED: usize = 50;
 
 /// Prints each comparison as a section.
-pub(crate) fn markdown_comparisons(comparisons: &[Comparison]) {
-    let mut screen = Screen::new();
+pub(crate) fn markdown_comparisons(comparisons: &[Comparison], screen: &mut Screen) {
     for (index, comparison) in comparisons.iter().enumerate() {
         if index > 0 {
             screen.line("");
         }
-        section(comparison, &mut screen);
+        section(comparison, screen);
     }
 }
 
 fn section(comparison: &Comparison, screen: &mut Screen) {
     let Comparison { summary, statistics, pass_statistics, unmatched, .. } = comparison;
     let (word, _) = verdict_words(comparison.verdict);
-    screen.line(format!("### `{}` → `{}`", comparison.baseline, comparison.candidate));
+    let [baseline, candidate] =
+        [&comparison.baseline, &comparison.candidate].map(|name| code(name));
+    screen.line(format!("### {baseline} → {candidate}"));
     screen.line("");
     screen.line(format!("**Verdict: {word}**"));
     screen.line("");
@@ -144,6 +146,6 @@ fn groups(title: &str, groups: &[ComparedGroup], screen: &mut Screen) {
 
 /// A name that cannot end its cell or its quotes.
 pub(crate) fn code(name: &str) -> String {
-    let safe = name.replace('`', "'").replace('|', "\\|").replace(['\n', '\r'], " ");
+    let safe = clean(name).replace('`', "'").replace('|', "\\|");
     if safe.is_empty() { safe } else { format!("`{safe}`") }
 }

@@ -9,6 +9,7 @@ mod doctor;
 mod events;
 mod found;
 mod init;
+mod line;
 mod live;
 mod markdown;
 mod overview;
@@ -41,19 +42,19 @@ pub(crate) use quiet::Quiet;
 pub(crate) use regraded::regraded;
 pub(crate) use resumed::resumed;
 pub(crate) use runs::{show_run, table};
-pub(crate) use screen::{Screen, StdoutData};
+pub(crate) use screen::{Screen, StandardOutput, StdoutData};
 pub(crate) use style::Paint;
 pub(crate) use summary::{last_lines, summary};
 pub(crate) use trials::trials;
 
 use agentv_wire::Exit;
-use std::io::Write;
+use line::Line;
 
 /// Shows clap's word on a command line: help and version are no errors.
 pub(crate) fn usage(error: &clap::Error) -> Exit {
-    // A closed pipe has nobody to tell.
-    let _ = error.print();
-    if error.use_stderr() { Exit::Usage } else { Exit::Success }
+    let output = StandardOutput::default();
+    output.usage(error);
+    output.conclude(if error.use_stderr() { Exit::Usage } else { Exit::Success })
 }
 
 /// Says why a command cannot do its work.
@@ -64,30 +65,29 @@ pub(crate) fn fail(message: &str, help: Option<&str>) -> Exit {
 
 /// Prints an error and what to do about it.
 pub(crate) fn complain(message: &str, help: Option<&str>) {
-    let error = style::ERROR;
-    let mut stderr = anstream::stderr();
-    let _ = writeln!(stderr, "{error}error{error:#}: {message}");
+    let (mut screen, paint) = (Screen::beside_data(), Paint::of_stderr());
+    screen.line(paint.paint(style::ERROR, "error") + ": " + message);
     if let Some(help) = help {
-        let _ = writeln!(stderr, "  {}help{:#}: {help}", style::HELP, style::HELP);
+        screen.line(Line::from("  ") + paint.paint(style::HELP, "help") + ": " + help);
     }
 }
 
 /// Prints lines that a CI system reads. They go to stderr, since stdout may be somebody's data.
 pub(crate) fn remarks(lines: &[String]) {
-    let mut stderr = std::io::stderr();
-    for line in lines {
-        let _ = writeln!(stderr, "{line}");
-    }
+    Screen::beside_data().commands(lines);
 }
 
 /// Says what is odd, though the work goes on.
 pub(crate) fn warn(message: &str) {
-    let warning = style::WARNING;
-    let _ = writeln!(anstream::stderr(), "{warning}warning{warning:#}: {message}");
+    warning("warning", message);
 }
 
 /// Passes on what a target or a judge warns of.
 fn warn_of(text: &str) {
-    let warning = style::WARNING;
-    let _ = writeln!(anstream::stderr(), "{warning}Warning{warning:#}: {text}");
+    warning("Warning", text);
+}
+
+fn warning(word: &str, text: &str) {
+    let word = Paint::of_stderr().paint(style::WARNING, word);
+    Screen::beside_data().line(word + ": " + text);
 }

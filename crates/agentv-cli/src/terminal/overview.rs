@@ -2,8 +2,9 @@
 
 use super::case_line::{BROKEN, FAILED, UNGRADED};
 use super::counts::{Count, shown};
+use super::line::Line;
 use super::live::whole;
-use super::screen::Screen;
+use super::screen::{Screen, stdout_size};
 use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
 use super::table::{Cell, Side, TextTable};
 use super::text::{cut_end, cut_middle, one_line, wrapped};
@@ -80,12 +81,7 @@ impl Page<'_> {
         self.screen.line("");
         let remark = if remark.is_empty() { String::new() } else { format!("  {remark}") };
         let remark = cut_end(&remark, self.width.saturating_sub(text.width()));
-        let title = self.paint.paint(BOLD, text) + &self.painted(DIM, &remark);
-        self.screen.line(title);
-    }
-
-    fn painted(&self, style: Style, text: &str) -> String {
-        if text.is_empty() { String::new() } else { self.paint.paint(style, text) }
+        self.screen.line(self.paint.paint(BOLD, text) + self.paint.paint(DIM, remark));
     }
 
     /// A case by its mark, with what belongs to it on the right.
@@ -94,7 +90,8 @@ impl Page<'_> {
         let id = cut_middle(&one_line(id), self.width.saturating_sub(right.width() + 6).max(8));
         let right = if right.is_empty() { right } else { format!("  {right}") };
         let mark = self.paint.paint(style, mark);
-        self.screen.line(format!("  {mark} {id}{}", self.painted(DIM, &right)));
+        let id = format!(" {id}");
+        self.screen.line(Line::from("  ") + mark + &*id + self.paint.paint(DIM, right));
     }
 
     /// A text below a case, with a word that says what it is.
@@ -103,7 +100,8 @@ impl Page<'_> {
         for (number, line) in wrapped(text, room, REASON_LINES).iter().enumerate() {
             let word = if number == 0 { word } else { "" };
             let word = self.paint.paint(DIM, format!("{word:<8}"));
-            self.screen.line(format!("    {word} {}", self.painted(style, line)));
+            let text = self.paint.paint(style, line);
+            self.screen.line(Line::from("    ") + word + " " + text);
         }
     }
 
@@ -264,9 +262,9 @@ impl Page<'_> {
         for ((range, count), style) in bins.into_iter().zip([BAD, BAD, DOUBTFUL, DOUBTFUL, GOOD]) {
             // What is there is seen, however little it is.
             let length = if count == 0 { 0 } else { (count * room / most).max(1) };
-            let bar = self.painted(style, &"█".repeat(length));
-            self.screen
-                .line(format!("  {range}  {bar}{}{count}", if length > 0 { " " } else { "" }));
+            let bar = self.paint.paint(style, "█".repeat(length));
+            let count = if length > 0 { format!(" {count}") } else { count.to_string() };
+            self.screen.line(Line::from(format!("  {range}  ")) + bar + &*count);
         }
     }
 
@@ -290,16 +288,16 @@ impl Page<'_> {
             self.screen.line(self.paint.paint(BOLD, "No case was run."));
             return;
         }
-        let mut parts: Vec<String> = shown(totals.all.counts)
+        let mut parts: Vec<Line> = shown(totals.all.counts)
             .map(|Count { mark, style, cases, word }| {
                 self.paint.paint(style.bold(), format!("{mark} {cases} {word}"))
             })
             .collect();
         let not_run = ending.numbers.not_run.filter(|not_run| *not_run > 0);
         parts.extend(not_run.map(|not_run| self.paint.paint(DIM, format!("{not_run} not run"))));
-        parts.push(format!("in {}", format::duration(ending.took)));
-        parts.extend(all.cost_usd.map(|cost| price(cost, &totals.paid)));
-        self.screen.line(parts.join("  "));
+        parts.push(format!("in {}", format::duration(ending.took)).into());
+        parts.extend(all.cost_usd.map(|cost| price(cost, &totals.paid).into()));
+        self.screen.line(Line::joined(parts, "  "));
         let rate = format!("pass rate {}", format::pass_rate_interval(all));
         self.screen.line(self.paint.paint(DIM, format!("{rate}, 95 % interval in brackets")));
         let mean = format!("mean score {}", format::mean_score(all));
@@ -330,7 +328,7 @@ impl Page<'_> {
         if ending.numbers.all.recorded > 0 {
             self.screen.line("");
             // Never cut: it is there to be copied.
-            self.screen.line(format!("{}  {}", self.paint.paint(DIM, "Results"), ending.results));
+            self.screen.line(self.paint.paint(DIM, "Results") + "  " + &*ending.results);
         }
     }
 }
@@ -347,18 +345,16 @@ pub(crate) fn steps(next: &[Step], paint: Paint, screen: &mut Screen) {
         let command = paint.paint(BOLD, &step.command);
         let own = step.command.width();
         let purpose = if room(own, step) {
-            " ".repeat(widest.unwrap_or(own) - own + 2) + &paint.paint(DIM, step.purpose)
+            Line::from(" ".repeat(widest.unwrap_or(own) - own + 2)) + paint.paint(DIM, step.purpose)
         } else {
-            String::new()
+            Line::default()
         };
-        screen.line(format!("{word}  {command}{purpose}"));
+        screen.line(word + "  " + command + purpose);
     }
 }
 
 fn width() -> usize {
-    terminal_size::terminal_size_of(std::io::stdout())
-        .map_or(USUAL, |(width, _)| usize::from(width.0).saturating_sub(1))
-        .min(WIDEST)
+    stdout_size().map_or(USUAL, |(width, _)| width.saturating_sub(1)).min(WIDEST)
 }
 
 fn passes(text: String, is_all: bool) -> Cell {

@@ -82,13 +82,16 @@ fn remarks(plan: &ComparisonPlan, workers: u16, has_forecast: bool) -> Vec<Strin
         ),
         NoiseSource::SingleTrials => format!(
             "Noise: mean score {mean:.3}; without trials, cases are taken to be as noisy as they differ from \
-             each other ({within_case:.3}).\nA run with `--trials 3` shows how noisy they really are."
+             each other ({within_case:.3})."
         ),
         NoiseSource::TwoRuns => format!(
             "Noise: mean score {mean:.3}; trials of a case scatter by {within_case:.3}, the effect between \
              cases by {between_cases:.3}."
         ),
     });
+    if *source == NoiseSource::SingleTrials {
+        lines.push("A run with `--trials 3` shows how noisy they really are.".to_owned());
+    }
     if matches!(source, NoiseSource::Trials | NoiseSource::SingleTrials) {
         lines.push(
             "Assumed: the change is the same for all cases. A second run shows whether it is."

@@ -15,8 +15,8 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn new() -> Self {
-        Self { screen: Screen::new(), done: 0, total: 0 }
+    pub(crate) fn new(screen: Screen) -> Self {
+        Self { screen, done: 0, total: 0 }
     }
 }
 

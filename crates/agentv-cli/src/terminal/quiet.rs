@@ -16,8 +16,8 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    pub(crate) fn new(paint: Paint) -> Self {
-        Self { screen: Screen::new(), paint }
+    pub(crate) fn new(paint: Paint, screen: Screen) -> Self {
+        Self { screen, paint }
     }
 }
 

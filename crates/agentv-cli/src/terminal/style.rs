@@ -1,8 +1,8 @@
 //! The few colours.
 
+use super::line::Line;
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
-use std::fmt::Display;
 use std::io;
 
 pub(super) const ERROR: Style = AnsiColor::Red.on_default().bold();
@@ -28,18 +28,24 @@ impl Paint {
         Self::of(AutoStream::choice(&io::stdout()))
     }
 
-    /// As was decided for a stream.
-    pub(super) fn of(choice: anstream::ColorChoice) -> Self {
+    /// The same for standard error.
+    pub(super) fn of_stderr() -> Self {
+        Self::of(AutoStream::choice(&io::stderr()))
+    }
+
+    fn of(choice: anstream::ColorChoice) -> Self {
         match choice {
             anstream::ColorChoice::Never => Self::Plain,
             _ => Self::Coloured,
         }
     }
 
-    pub(super) fn paint(self, style: Style, text: impl Display) -> String {
+    /// Nothing has no colour.
+    pub(super) fn paint(self, style: Style, text: impl AsRef<str>) -> Line {
+        let text = text.as_ref();
         match self {
-            Self::Coloured if style != PLAIN => format!("{style}{text}{style:#}"),
-            _ => text.to_string(),
+            Self::Coloured if style != PLAIN && !text.is_empty() => Line::styled(style, text),
+            _ => Line::from(text),
         }
     }
 }

@@ -89,11 +89,14 @@ fn errors(highlights: &Highlights, screen: &mut Screen) {
     screen.line("");
     heading("ERRORS", screen);
     for kept in &highlights.errors {
-        screen.line(format!("\n❌ {}\n   {}", kept.eval_id, kept.error));
+        screen.line("");
+        screen.line(format!("❌ {}", kept.eval_id));
+        screen.line(format!("   {}", kept.error));
     }
     let more = highlights.with_error - highlights.errors.len();
     if more > 0 {
-        screen.line(format!("\n… and {more} more"));
+        screen.line("");
+        screen.line(format!("… and {more} more"));
     }
 }
 

@@ -1,7 +1,9 @@
 //! Columns of text that line up, whatever letters are in them.
 
+use super::line::Line;
 use super::style::{BOLD, DIM, PLAIN, Paint};
 use super::text::cut_middle;
+use crate::clean::clean;
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -34,12 +36,13 @@ pub(super) struct Cell {
 }
 
 impl Cell {
-    pub(super) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: PLAIN }
+    pub(super) fn new(text: impl AsRef<str>) -> Self {
+        Self::styled(text, PLAIN)
     }
 
-    pub(super) fn styled(text: impl Into<String>, style: Style) -> Self {
-        Self { text: text.into(), style }
+    /// The text is cleaned here, so that a column is as wide as what is shown in it.
+    pub(super) fn styled(text: impl AsRef<str>, style: Style) -> Self {
+        Self { text: clean(text.as_ref()).into_owned(), style }
     }
 }
 
@@ -65,7 +68,7 @@ impl TextTable {
     }
 
     /// The lines, no wider than the screen if that is known and wide enough.
-    pub(super) fn lines(&self, paint: Paint, screen: Option<usize>) -> Vec<String> {
+    pub(super) fn lines(&self, paint: Paint, screen: Option<usize>) -> Vec<Line> {
         let widths = self.widths(screen);
         let is_narrow = screen.is_some_and(|screen| whole(&widths) > screen);
         if let Some(column) = self.optional.last().filter(|_| is_narrow) {
@@ -112,21 +115,28 @@ impl TextTable {
         table
     }
 
-    fn line(&self, row: &[Cell], widths: &[usize], paint: Paint) -> String {
-        let mut line = String::new();
+    fn line(&self, row: &[Cell], widths: &[usize], paint: Paint) -> Line {
+        let mut line = Line::default();
+        // Written only before more text, so that no line ends in spaces.
+        let mut margin = String::new();
         for ((cell, width), (_, side, _)) in row.iter().zip(widths).zip(&self.columns) {
-            if !line.is_empty() {
-                line.push_str(GAP);
-            }
             let text = cut_middle(&cell.text, *width);
-            let margin = " ".repeat(width - text.width());
-            let text = paint.paint(cell.style, &text);
-            line.push_str(&match side {
-                Side::Left => text + &margin,
-                Side::Right => margin + &text,
-            });
+            let room = " ".repeat(width - text.width());
+            if *side == Side::Right {
+                margin.push_str(&room);
+            }
+            if text.trim_end().is_empty() {
+                margin.push_str(&text);
+            } else {
+                line += &*std::mem::take(&mut margin);
+                line += paint.paint(cell.style, &text);
+            }
+            if *side == Side::Left {
+                margin.push_str(&room);
+            }
+            margin.push_str(GAP);
         }
-        line.trim_end().to_owned()
+        line
     }
 }
 
@@ -147,10 +157,15 @@ mod tests {
         table
     }
 
+    fn lines(table: &TextTable, width: Option<usize>) -> Vec<String> {
+        let lines = table.lines(Paint::Plain, width);
+        lines.iter().map(|line| line.as_str().to_owned()).collect()
+    }
+
     #[test]
     fn columns_line_up_whatever_letters_are_in_them() {
         assert_eq!(
-            table().lines(Paint::Plain, None),
+            lines(&table(), None),
             [
                 "Name                            Score",
                 "────────────────────────────  ───────",
@@ -163,7 +178,7 @@ mod tests {
     #[test]
     fn a_narrow_screen_cuts_names_in_the_middle() {
         assert_eq!(
-            table().lines(Paint::Plain, Some(25)),
+            lines(&table(), Some(25)),
             [
                 "Name                Score",
                 "────────────────  ───────",
@@ -171,7 +186,7 @@ mod tests {
                 "日本語               0.25",
             ]
         );
-        assert!(table().lines(Paint::Plain, Some(1))[2].starts_with("a-rath…-case"));
+        assert!(lines(&table(), Some(1))[2].starts_with("a-rath…-case"));
     }
 
     #[test]
@@ -182,7 +197,7 @@ mod tests {
             .optional()
             .column("Score", Side::Right, 0);
         table.row(vec![Cell::new("a"), Cell::new("1 s"), Cell::new("1.00")]);
-        let lines = |width| table.lines(Paint::Plain, Some(width));
+        let lines = |width| lines(&table, Some(width));
         assert_eq!(lines(25)[2], "a              1 s   1.00");
         assert_eq!(lines(24)[0], "Name          Score");
         assert_eq!(lines(24)[2], "a              1.00");

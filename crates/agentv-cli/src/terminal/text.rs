@@ -1,11 +1,11 @@
 //! Text of others on the screen: nothing in it moves the cursor or changes colours, and it fits.
 
+use crate::clean::clean;
 use unicode_width::UnicodeWidthStr as _;
 
-/// On one line, and without control characters: an answer must not be able to draw on the user's terminal.
+/// On one line, with nothing that could draw on the user's terminal: as wide as it will be shown.
 pub(super) fn one_line(text: &str) -> String {
-    let is_gap = |character: char| character.is_whitespace() || character.is_control();
-    text.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    clean(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 /// The text, or its beginning with an `…`.
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn an_answer_cannot_draw_on_the_terminal() {
-        assert_eq!(one_line("a\x1b[31m red\r\n\n  b\u{9b}2J\x07"), "a [31m red b 2J");
+        assert_eq!(one_line("a\x1b[31m red\r\n\n  b\u{9b}2J"), "a\\x1b[31m red b\\u{9b}2J");
     }
 
     #[test]

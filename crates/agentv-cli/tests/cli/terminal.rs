@@ -173,7 +173,7 @@ fn an_answer_cannot_draw_on_the_terminal() {
     let answer = "no \u{1b}[2J\u{1b}]0;title\u{7} \u{1b}[31mred";
     cx.write("targets.yaml", &targets(&[mock_target("default", answer)]));
     let shown = watch(&cx, (24, 80), &[]).finish();
-    shown.code(0).has("answer   no [2J ]0;title [31mred");
+    shown.code(0).has(r"answer   no \x1b[2J\x1b]0;title\x07 \x1b[31mred");
     for wild in [&b"\x1b[2J"[..], b"\x1b]0;"] {
         assert!(!shown.bytes.windows(4).any(|part| part == wild), "{shown:?}");
     }

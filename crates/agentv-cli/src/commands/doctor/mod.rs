@@ -40,7 +40,7 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Exit {
         Ok(findings) => findings,
         Err(exit) => return exit,
     };
-    show(&findings, args.format);
+    show(&findings, args.format, &mut environment.screen());
     if findings.iter().any(|finding| finding.state == FindingState::Problem) {
         Exit::Gate
     } else {
@@ -70,10 +70,9 @@ impl Doctor<'_> {
     }
 }
 
-fn show(findings: &[Finding], format: ReportFormat) {
-    let mut screen = Screen::new();
+fn show(findings: &[Finding], format: ReportFormat, screen: &mut Screen) {
     if format == ReportFormat::Text {
-        show_findings(findings, &mut screen);
+        show_findings(findings, screen);
         return;
     }
     let of = |state| findings.iter().filter(|finding| finding.state == state).count();
@@ -83,5 +82,5 @@ fn show(findings: &[Finding], format: ReportFormat) {
         "problems": of(FindingState::Problem),
     });
     let all = json!({ "findings": findings, "summary": summary });
-    screen.line(number::to_string_pretty(&all).unwrap_or_default());
+    screen.data(&number::to_string_pretty(&all).unwrap_or_default());
 }

@@ -49,7 +49,7 @@ pub(super) fn conduct(
 fn report_refusal(refused: &Refused, environment: &Environment) -> Exit {
     show_notes(&refused.report, &environment.working_dir);
     if let Some(regrading) = &refused.regrading {
-        let mut screen = Screen::new();
+        let mut screen = environment.screen();
         terminal::regraded(regrading, &mut screen);
         screen.show();
     }
@@ -63,7 +63,7 @@ async fn attempt(
     presentation: &Presentation,
 ) -> Result<Exit, Refused> {
     let RunOrder { order, found, showing, reports } = order;
-    let mut screen = show::screen(showing);
+    let mut screen = show::screen(showing, environment);
     if let Some(found) = &found {
         terminal::found(found, environment, &mut screen);
     }
@@ -72,7 +72,7 @@ async fn attempt(
     let warnings = opened.report.noticed();
     let session = opened.session;
     let spec = session.spec().clone();
-    let observer = show::reporter(&session, showing);
+    let observer = show::reporter(&session, showing, environment);
     let summary = session.run(observer).await;
     let finish = Finish { summary: &summary, spec: &spec, showing, warnings, presentation };
     show::sum_up(&finish, environment, &mut screen);

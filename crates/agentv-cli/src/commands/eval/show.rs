@@ -13,22 +13,27 @@ use agentv_wire::event::{FailedCase, FailedGrading, RunEnded};
 use agentv_wire::{Exit, RunEvent, RunSpec};
 
 /// Where things are said that are no data: what was loaded, who is asked, what was written.
-pub(super) fn screen(showing: Showing) -> Screen {
+pub(super) fn screen(showing: Showing, environment: &Environment) -> Screen {
     match showing {
-        Showing::Lines | Showing::Live => Screen::new(),
+        Showing::Lines | Showing::Live => environment.screen(),
         Showing::Quiet => Screen::nowhere(),
         Showing::Json => Screen::beside_data(),
     }
 }
 
 /// Who hears of every case.
-pub(super) fn reporter(session: &Session, showing: Showing) -> Box<dyn Reporter> {
+pub(super) fn reporter(
+    session: &Session,
+    showing: Showing,
+    environment: &Environment,
+) -> Box<dyn Reporter> {
+    let screen = environment.screen();
     let (totals, total) = (session.totals(), session.plan().total);
     match showing {
-        Showing::Lines => Box::new(Progress::new()),
+        Showing::Lines => Box::new(Progress::new(screen)),
         Showing::Live => Box::new(Live::start(totals, total, session.spec().verbose)),
-        Showing::Quiet => Box::new(Quiet::new(Paint::of_stdout())),
-        Showing::Json => Box::new(Events::new()),
+        Showing::Quiet => Box::new(Quiet::new(Paint::of_stdout(), screen)),
+        Showing::Json => Box::new(Events::new(screen)),
     }
 }
 
@@ -67,11 +72,12 @@ pub(super) fn sum_up(finish: &Finish<'_>, environment: &Environment, screen: &mu
                 screen.line(format!("Warnings in files: {text}"));
             }
             if totals.recorded() > 0 {
-                screen.line(format!("\n{results}"));
+                screen.line("");
+                screen.line(results);
             }
         }
         Showing::Quiet => {
-            let mut screen = Screen::new();
+            let mut screen = environment.screen();
             last_lines(numbers, &mut screen);
             if totals.recorded() > 0 {
                 screen.line(results);
@@ -98,7 +104,7 @@ pub(super) fn end(finish: &Finish<'_>, exit: Exit, environment: &Environment, sc
         }
         Showing::Json => {
             let ended = Box::new(ended(finish, exit));
-            show_event(&RunEvent::Ended(ended), &mut Screen::new());
+            show_event(&RunEvent::Ended(ended), &mut environment.screen());
         }
         _ => {}
     }

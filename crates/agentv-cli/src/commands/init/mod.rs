@@ -8,6 +8,7 @@ use crate::settings::Environment;
 use crate::setup_args::InitArgs;
 use crate::terminal::{self, Asker, FileStep, NoAnswer, Screen};
 use agentv_runtime::file_input;
+use crate::terminal::{self, Asker, FileStep, NoAnswer};
 use agentv_runtime::load::{suites_below, targets_in};
 use agentv_wire::Exit;
 use offers::{Offer, offers};
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
             return terminal::fail(&format!("the answer cannot be read: {error}"), None);
         }
     };
-    let mut screen = Screen::new();
+    let mut screen = environment.screen();
     if asker.is_some() {
         // Apart from the questions.
         screen.line("");
@@ -95,6 +96,7 @@ fn plan(
     let offers = offers(&environment.env, &environment.working_dir);
     terminal::init_found(
         &offers.iter().map(|offer| (offer.starter.name, offer.why())).collect::<Vec<_>>(),
+        &mut environment.screen(),
     );
     let has_suites = !suites_below(dir, dir).suites.is_empty();
     let choice = match asker {

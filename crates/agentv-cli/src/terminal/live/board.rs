@@ -1,6 +1,7 @@
 //! What a run looks like at a moment.
 
 use super::super::counts::{Count, each, shown};
+use super::super::line::Line;
 use super::super::style::{BOLD, DIM, DOUBTFUL, Paint};
 use super::super::text::cut_end;
 use super::running::RunningCase;
@@ -94,7 +95,7 @@ impl Board {
         now: Instant,
         (width, height): (usize, usize),
         paint: Paint,
-    ) -> Vec<String> {
+    ) -> Vec<Line> {
         // A line as wide as the screen is broken by some terminals.
         let width = width.saturating_sub(1);
         let mut lines = vec![self.bar(now, width, paint), self.numbers(now, width, paint)];
@@ -107,7 +108,7 @@ impl Board {
         lines
     }
 
-    fn bar(&self, now: Instant, width: usize, paint: Paint) -> String {
+    fn bar(&self, now: Instant, width: usize, paint: Paint) -> Line {
         let done = self.done();
         let count = format!("{done}/{}", self.total);
         let share = format::share(done, self.total);
@@ -120,24 +121,23 @@ impl Board {
         for tail in tails.into_iter().flatten() {
             let room = width.saturating_sub(tail.width() + 2).min(BAR);
             if room >= SHORTEST_BAR {
-                return format!("{}  {tail}", self.stripes(room, paint));
+                return self.stripes(room, paint) + "  " + &*tail;
             }
         }
         self.stripes(width.min(BAR), paint)
     }
 
     /// The bar itself: as much of each colour as there is of each outcome.
-    fn stripes(&self, width: usize, paint: Paint) -> String {
+    fn stripes(&self, width: usize, paint: Paint) -> Line {
         let (mut sum, mut drawn) = (0, 0);
-        let mut bar = String::new();
+        let mut bar = Line::default();
         for Count { style, cases, .. } in each(self.done.counts) {
             sum += cases;
             let end = (sum * width).checked_div(self.total).unwrap_or(width).min(width);
-            bar.push_str(&painted(paint, style, &"━".repeat(end - drawn)));
+            bar += paint.paint(style, "━".repeat(end - drawn));
             drawn = end;
         }
-        bar.push_str(&painted(paint, DIM, &"┄".repeat(width - drawn)));
-        bar
+        bar + paint.paint(DIM, "┄".repeat(width - drawn))
     }
 
     /// As long again for each case as for those that are done. Cases side by side are in it, as they were before.
@@ -151,17 +151,17 @@ impl Board {
         Some(now.saturating_duration_since(self.began) / done * left)
     }
 
-    fn numbers(&self, now: Instant, width: usize, paint: Paint) -> String {
+    fn numbers(&self, now: Instant, width: usize, paint: Paint) -> Line {
         let long = self.counts(true);
         let is_long = long.iter().map(|(text, _)| text.width() + 2).sum::<usize>() <= width + 2;
         let counts = if is_long { long } else { self.counts(false) };
-        let mut line = String::new();
+        let mut line = Line::default();
         let mut used = 0;
         let mut add = |text: &str, style: Style| {
             let gap = if used == 0 { 0 } else { 2 };
             if used + gap + text.width() <= width {
-                line.push_str(&" ".repeat(gap));
-                line.push_str(&painted(paint, style, text));
+                line += &*" ".repeat(gap);
+                line += paint.paint(style, text);
                 used += gap + text.width();
             }
         };
@@ -189,19 +189,19 @@ impl Board {
         told.collect()
     }
 
-    fn stopping(&self, width: usize, paint: Paint) -> String {
+    fn stopping(&self, width: usize, paint: Paint) -> Line {
         let cases = format::count(self.running.len(), "case", "cases");
         let text = format!("Stopping: {cases} under way. Ctrl-C again ends them now.");
-        painted(paint, DOUBTFUL, &cut_end(&text, width))
+        paint.paint(DOUBTFUL, cut_end(&text, width))
     }
 
-    fn rows(&self, now: Instant, room: usize, width: usize, paint: Paint) -> Vec<String> {
+    fn rows(&self, now: Instant, room: usize, width: usize, paint: Paint) -> Vec<Line> {
         if room == 0 {
             return Vec::new();
         }
         let all = self.running.len();
         let shown = if all > room { room - 1 } else { all };
-        let mut lines: Vec<String> = self
+        let mut lines: Vec<Line> = self
             .running
             .iter()
             .take(shown)
@@ -209,15 +209,10 @@ impl Board {
             .collect();
         if all > shown {
             let more = cut_end(&format!("         … and {} more", all - shown), width);
-            lines.push(painted(paint, DIM, &more));
+            lines.push(paint.paint(DIM, more));
         }
         lines
     }
-}
-
-/// Nothing has no colour.
-pub(super) fn painted(paint: Paint, style: Style, text: &str) -> String {
-    if text.is_empty() { String::new() } else { paint.paint(style, text) }
 }
 
 /// Tokens are counted, though as numbers of JSON.
@@ -272,9 +267,14 @@ mod tests {
         (board, began + Duration::from_secs(30))
     }
 
+    fn frame(board: &Board, now: Instant, size: (usize, usize)) -> Vec<String> {
+        let lines = board.frame(now, size, Paint::Plain);
+        lines.iter().map(|line| line.as_str().to_owned()).collect()
+    }
+
     fn check(size: (usize, usize), expected: &str) {
         let (board, now) = board();
-        let frame = board.frame(now, size, Paint::Plain);
+        let frame = frame(&board, now, size);
         assert_eq!(frame.join("\n"), expected);
         assert!(frame.iter().all(|line| line.width() < size.0), "{frame:#?}");
         assert!(frame.len() < size.1);
@@ -350,7 +350,7 @@ mod tests {
     fn a_run_that_stops_says_so() {
         let (mut board, now) = board();
         board.event(&RunEvent::Stopping, now);
-        let frame = board.frame(now, (80, 24), Paint::Plain);
+        let frame = frame(&board, now, (80, 24));
         assert_eq!(frame[2], "Stopping: 5 cases under way. Ctrl-C again ends them now.");
     }
 
@@ -363,7 +363,7 @@ mod tests {
         }
         let rows = |board: &Board, seconds: u64, width: usize| {
             let now = began + Duration::from_secs(seconds);
-            board.frame(now, (width, 24), Paint::Plain)[2..].to_vec()
+            frame(board, now, (width, 24))[2..].to_vec()
         };
         board.event(&waiting(0, WaitReason::Retry, true), began);
         board.event(&waiting(1, WaitReason::Retry, false), began);

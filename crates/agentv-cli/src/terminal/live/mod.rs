@@ -5,6 +5,8 @@ mod painter;
 mod running;
 
 use super::case_line::case_line;
+use super::line::Line;
+use super::screen::{Screen, draw, stdout_size};
 use super::style::{self, Paint};
 use agentv_core::totals::Totals;
 use agentv_runtime::run::Reporter;
@@ -13,7 +15,7 @@ use agentv_wire::{LogLevel, Outcome, RunEvent};
 use board::Board;
 pub(super) use board::whole;
 use painter::Painter;
-use std::io::{self, Write as _};
+use std::io;
 use std::panic;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -55,10 +57,10 @@ struct State {
 /// A line that stays.
 #[derive(Debug)]
 enum Above {
-    Out(String),
+    Out(Line),
     /// It belongs on standard error, which need not be the same terminal.
     Warning(String),
-    Panic(String),
+    Panic(Line),
 }
 
 impl Live {
@@ -78,7 +80,7 @@ impl Live {
     }
 
     /// A case that did not pass has a line that stays; one that did, only for those who want to know everything.
-    fn tell(&mut self, finished: &CaseFinished) -> Option<String> {
+    fn tell(&mut self, finished: &CaseFinished) -> Option<Line> {
         let is_bad = finished.outcome != Outcome::Pass;
         if !is_bad && !self.verbose {
             return None;
@@ -98,7 +100,7 @@ impl Reporter for Live {
         let line = match event {
             RunEvent::Finished(finished) => self.tell(finished).map(Above::Out),
             RunEvent::Log(LogLine { level: LogLevel::Verbose, text }) => {
-                Some(Above::Out(text.clone()))
+                Some(Above::Out(text.into()))
             }
             RunEvent::Log(LogLine { level: LogLevel::Warning, text }) => {
                 Some(Above::Warning(text.clone()))
@@ -134,9 +136,11 @@ impl Shared {
     fn listen_to_panics(self: &Arc<Self>) {
         let shared = Arc::clone(self);
         panic::set_hook(Box::new(move |panic| match shared.state.try_lock() {
-            Ok(mut state) if !state.is_over => state.above.push(Above::Panic(panic.to_string())),
+            Ok(mut state) if !state.is_over => {
+                state.above.push(Above::Panic(panic.to_string().into()));
+            }
             // Perhaps it is the display itself that failed.
-            _ => drop(writeln!(io::stderr(), "{panic}")),
+            _ => Screen::beside_data().line(panic.to_string()),
         }));
     }
 
@@ -163,41 +167,33 @@ impl Shared {
 fn show(
     painter: &mut Painter,
     above: Vec<Above>,
-    frame: Vec<String>,
+    frame: Vec<Line>,
     width: usize,
 ) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
     if !above.is_empty() || frame.is_empty() {
         let mut text = painter.erase(width);
         for line in above {
             match line {
-                Above::Out(line) => text = text + &line + "\r\n",
+                Above::Out(line) => text = text + line.as_str() + "\r\n",
                 Above::Warning(line) => {
-                    flush(&mut stdout, &mut text)?;
+                    draw(&mut text)?;
                     super::warn_of(&line);
                 }
                 Above::Panic(line) => {
-                    flush(&mut stdout, &mut text)?;
-                    writeln!(io::stderr(), "{line}")?;
+                    draw(&mut text)?;
+                    Screen::beside_data().line(line);
                 }
             }
         }
-        flush(&mut stdout, &mut text)?;
+        draw(&mut text)?;
     }
     if frame.is_empty() {
         return Ok(());
     }
-    flush(&mut stdout, &mut painter.draw(frame, width))
-}
-
-fn flush(stdout: &mut io::StdoutLock<'_>, text: &mut String) -> io::Result<()> {
-    stdout.write_all(text.as_bytes())?;
-    text.clear();
-    stdout.flush()
+    draw(&mut painter.draw(frame, width))
 }
 
 /// Columns and rows, as they are now.
 fn size() -> (usize, usize) {
-    terminal_size::terminal_size_of(io::stdout())
-        .map_or((80, 24), |(width, height)| (width.0.into(), height.0.into()))
+    stdout_size().unwrap_or((80, 24))
 }

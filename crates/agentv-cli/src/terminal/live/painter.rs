@@ -4,6 +4,7 @@
 //! the terminal has broken its lines and the rows are more. Here each frame is measured again with the width of now.
 //! The cursor is never hidden, so that nothing has to be restored, whatever may end the program.
 
+use super::super::line::Line;
 use anstream::adapter::strip_str;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
@@ -11,7 +12,7 @@ use unicode_width::UnicodeWidthStr as _;
 /// What is on the screen, as far as it is ours.
 #[derive(Debug, Default)]
 pub(super) struct Painter {
-    drawn: Vec<String>,
+    drawn: Vec<Line>,
 }
 
 /// Terminals that know these show all between them at once; others take no notice.
@@ -30,13 +31,14 @@ impl Painter {
     }
 
     /// What puts this frame in the place of the last one; nothing if it is the same.
-    pub(super) fn draw(&mut self, frame: Vec<String>, width: usize) -> String {
+    pub(super) fn draw(&mut self, frame: Vec<Line>, width: usize) -> String {
         if frame == self.drawn {
             return String::new();
         }
         let mut out = format!("{BEGIN}{}", self.to_first_row(width));
         // Each line is written over and only its rest is erased: what stays the same does not flicker.
-        let lines: Vec<String> = frame.iter().map(|line| format!("{line}\x1b[K")).collect();
+        let lines: Vec<String> =
+            frame.iter().map(|line| format!("{}\x1b[K", line.as_str())).collect();
         out.push_str(&lines.join("\r\n"));
         out.push_str("\x1b[J");
         out.push_str(END);
@@ -46,7 +48,7 @@ impl Painter {
 
     /// The cursor is at the end of the last line.
     fn to_first_row(&self, width: usize) -> String {
-        let rows: usize = self.drawn.iter().map(|line| rows(line, width)).sum();
+        let rows: usize = self.drawn.iter().map(|line| rows(line.as_str(), width)).sum();
         let mut out = String::new();
         if rows > 0 {
             out.push('\r');
@@ -69,8 +71,8 @@ fn rows(line: &str, width: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn frame(lines: &[&str]) -> Vec<String> {
-        lines.iter().map(|line| (*line).to_owned()).collect()
+    fn frame(lines: &[&str]) -> Vec<Line> {
+        lines.iter().map(Line::from).collect()
     }
 
     #[test]
@@ -84,7 +86,8 @@ mod tests {
     #[test]
     fn a_window_that_became_narrower_is_cleared_whole() {
         let mut painter = Painter::default();
-        painter.draw(frame(&["\x1b[1m12345678\x1b[0m", "1234"]), 80);
+        let bold = Line::styled(anstyle::Style::new().bold(), "12345678");
+        painter.draw(vec![bold, "1234".into()], 80);
         // Eight columns take two rows of five.
         assert_eq!(painter.erase(5), "\r\x1b[2A\x1b[J");
         assert_eq!(painter.erase(5), "");

@@ -1,8 +1,8 @@
 //! A case that is under way, in one line.
 
+use super::super::line::Line;
 use super::super::style::{DIM, DOUBTFUL, Paint};
 use super::super::text::{cut_middle, one_line};
-use super::board::painted;
 use crate::format;
 use agentv_core::WorkId;
 use agentv_wire::event::{CaseWaiting, WaitReason};
@@ -64,7 +64,7 @@ impl RunningCase {
         self.wait = None;
     }
 
-    pub(super) fn line(&self, now: Instant, width: usize, paint: Paint) -> String {
+    pub(super) fn line(&self, now: Instant, width: usize, paint: Paint) -> Line {
         let time = format::clock(now.saturating_duration_since(self.since));
         let time = format!("{time:>7}  ");
         let room = width.saturating_sub(time.width());
@@ -86,8 +86,8 @@ impl RunningCase {
             (String::new(), String::new())
         };
         let id = cut_middle(&id, room - (target.width() + phase.width()).min(room));
-        let [time, target] = [time, target].map(|text| painted(paint, DIM, &text));
-        format!("{time}{id}{target}{}", painted(paint, style, &phase))
+        let [time, target] = [time, target].map(|text| paint.paint(DIM, text));
+        time + &*id + target + paint.paint(style, phase)
     }
 
     /// The case's id, with its trial from the second one on. People count from 1.

@@ -87,7 +87,7 @@ fn no_answer_can_give_orders_to_the_runner() {
     let told = step(&with_results(&[record]), &["report", "results.jsonl", "--csv", "out.csv"]);
     assert_eq!(told.lines().count(), 1, "{told}");
     assert!(
-        told.starts_with("::error title=x%0A%3A%3Astop-commands%3A%3Ay%2C file=z%3A1 on gpt::"),
+        told.starts_with(r"::error title=x\n%3A%3Astop-commands%3A%3Ay%2C file=z%3A1 on gpt::"),
         "{told}"
     );
 }
