@@ -62,6 +62,11 @@ impl AtomicFile {
         Ok(Self { destination: path.to_owned(), file })
     }
 
+    /// Where it is before it is committed.
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
     /// A second handle, for a writer that owns its file.
     pub fn reopen(&self) -> io::Result<File> {
         self.file.reopen()

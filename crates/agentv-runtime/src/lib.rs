@@ -14,6 +14,7 @@ pub mod hash;
 pub mod interrupts;
 pub mod load;
 pub mod open_files;
+mod new_paths;
 pub mod parallel;
 
 pub mod cache;
@@ -36,3 +37,4 @@ pub mod run;
 pub mod run_dir;
 pub mod session;
 pub mod writers;
+mod written_file;

@@ -8,6 +8,7 @@
 //! | what `eval --format json` prints | `snake_case` | [`event`] |
 //! | what `report --json` writes | `snake_case` | [`mod@report`] |
 //! | `run.json` of a run folder | `snake_case` | [`run`] |
+//! | `manifest.json` of a run folder, and what `verify` prints as JSON | `snake_case` | [`manifest`] |
 //! | the target proxy's HTTP bodies | `camelCase` | [`target_proxy`] |
 //! | configuration files | both are read, `snake_case` is documented | not here: the runtime's loader |
 //!
@@ -22,6 +23,7 @@ pub mod event;
 pub mod exit;
 pub mod file_changes;
 pub mod id;
+pub mod manifest;
 pub mod message;
 pub mod metrics;
 pub mod number;
@@ -43,6 +45,7 @@ pub use event::{LogLevel, RunEvent};
 pub use exit::Exit;
 pub use file_changes::{FileChange, FileChanges, FileStatus};
 pub use id::{EvalId, EvaluatorName, SuiteId, TargetName};
+pub use manifest::{Difference, FileSeal, JournalSeal, RunManifest, SignatureState, Verification};
 pub use message::{ChatMessage, OutputMessage, ToolCall};
 pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use omitted::Omitted;

@@ -59,6 +59,9 @@ pub struct RunSpec {
     pub reports: Vec<String>,
     /// Whether there is a run folder.
     pub run_folder: bool,
+    /// The file with the private key that signs the run folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sign: Option<PathBuf>,
     /// Leave out cases and evaluators that cannot be used, instead of refusing to run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub skip_invalid: bool,
@@ -95,6 +98,7 @@ impl Default for RunSpec {
             output_format: OutputFormat::Jsonl,
             reports: Vec::new(),
             run_folder: true,
+            sign: None,
             skip_invalid: false,
             strict: false,
             no_redact: false,

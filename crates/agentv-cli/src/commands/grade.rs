@@ -26,16 +26,20 @@ fn find(name: &Path, environment: &Environment) -> Result<(PathBuf, Option<RunIn
     let runs = environment.runs();
     let name = match name.to_str() {
         Some(LATEST) if !environment.working_dir.join(LATEST).exists() => {
-            let newest = runs.list().into_iter().find(asked_targets).ok_or_else(|| {
-                Refused::usage("there is no run to grade", "start one: `agentv eval my.eval.yaml`")
-            })?;
+            let newest =
+                environment.listed_runs().into_iter().find(asked_targets).ok_or_else(|| {
+                    Refused::usage(
+                        "there is no run to grade",
+                        "start one: `agentv eval my.eval.yaml`",
+                    )
+                })?;
             PathBuf::from(newest.run)
         }
         _ => name.to_owned(),
     };
     let results = find_results(&name, &environment.bases()).map_err(|error| unreadable(&error))?;
     let folder = RunFiles::beside(&results).or_else(|| folder_of_output(&results, &runs));
-    let info = folder.and_then(|folder| folder.info().ok());
+    let info = folder.as_ref().and_then(RunFiles::known);
     info.as_ref().map_or(Ok(()), check_format)?;
     Ok((results, info))
 }

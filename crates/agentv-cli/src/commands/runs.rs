@@ -4,21 +4,23 @@ use crate::args::{RunsCommand, RunsRmArgs, TableFormat};
 use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_run, table};
 use agentv_runtime::run_dir::{FolderError, Runs, State};
+use agentv_runtime::session::DAMAGED_HELP;
 use agentv_wire::{Exit, RunInfo, RunTotals, number};
 use serde_json::{Value, json};
 
 pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Exit {
     let (runs, mut screen) = (environment.runs(), environment.screen());
     match command {
-        RunsCommand::List { format } => list(format, &runs, &mut screen),
-        RunsCommand::Show { run, format } => show(run, format, &runs, &mut screen),
+        RunsCommand::List { format } => list(format, environment, &mut screen),
+        RunsCommand::Show { run, format } => show(run, format, environment, &mut screen),
         RunsCommand::Rm(args) => remove(&args, &runs, &mut screen),
     }
 }
 
-fn list(format: TableFormat, runs: &Runs, screen: &mut Screen) -> Exit {
+fn list(format: TableFormat, environment: &Environment, screen: &mut Screen) -> Exit {
+    let runs = &environment.runs();
     let found: Vec<(RunInfo, State)> =
-        runs.list().into_iter().map(|info| known(info, runs)).collect();
+        environment.listed_runs().into_iter().map(|info| known(info, runs)).collect();
     match format {
         TableFormat::Json => {
             let all: Vec<Value> = found.iter().map(as_json).collect();
@@ -32,10 +34,20 @@ fn list(format: TableFormat, runs: &Runs, screen: &mut Screen) -> Exit {
     Exit::Success
 }
 
-fn show(run: Option<String>, format: TableFormat, runs: &Runs, screen: &mut Screen) -> Exit {
+fn show(
+    run: Option<String>,
+    format: TableFormat,
+    environment: &Environment,
+    screen: &mut Screen,
+) -> Exit {
+    let runs = &environment.runs();
     let found = match run {
         Some(run) => runs.info(&run),
-        None => runs.list().into_iter().next().ok_or(FolderError::Unknown("newest".to_owned())),
+        None => environment
+            .listed_runs()
+            .into_iter()
+            .next()
+            .ok_or(FolderError::Unknown("newest".to_owned())),
     };
     let found = match found {
         Ok(info) => info,
@@ -111,6 +123,7 @@ fn refuse(error: &FolderError) -> Exit {
         FolderError::Unknown(_) => "`agentv runs list` names all of them",
         FolderError::NoId(_) => "name the run itself, not a path",
         FolderError::InUse { .. } => "wait for its end, or stop it",
+        FolderError::Damaged { .. } => DAMAGED_HELP,
         FolderError::Io { .. } => "look at the folder's permissions",
     };
     terminal::fail(&error.to_string(), Some(help))

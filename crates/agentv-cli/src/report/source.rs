@@ -48,7 +48,7 @@ impl Source {
         let name = match name {
             Some(name) if name != Path::new("latest") => name.to_owned(),
             _ => {
-                let mut runs = environment.runs().list().into_iter();
+                let mut runs = environment.listed_runs().into_iter();
                 let last = runs.next().ok_or_else(|| ResultsError::Missing {
                     name: "latest".to_owned(),
                     problem: "there are no runs in this project".to_owned(),
@@ -63,7 +63,7 @@ impl Source {
     /// A file of results; where it lies in a run folder, all that is in there is used.
     pub(crate) fn of_file(path: PathBuf, environment: &Environment) -> Self {
         let folder = RunFiles::beside(&path);
-        let info = folder.as_ref().and_then(|folder| folder.info().ok());
+        let info = folder.as_ref().and_then(RunFiles::known);
         let folder = info.as_ref().and(folder);
         let evals = info.as_ref().map(unchanged_evals).unwrap_or_default();
         Self {

@@ -6,11 +6,11 @@ mod order;
 pub(crate) use github::GithubActions;
 pub(crate) use order::{RunOrder, Showing, files};
 
-use crate::terminal::{Screen, StandardOutput};
+use crate::terminal::{self, Screen, StandardOutput};
 use agentv_runtime::config::Env;
-use agentv_runtime::run_dir::Runs;
-use agentv_runtime::session;
-use agentv_wire::env;
+use agentv_runtime::run_dir::{DamagedRun, Runs};
+use agentv_runtime::session::{self, DAMAGED_HELP};
+use agentv_wire::{RunInfo, env};
 use std::io::{self, IsTerminal as _};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -56,6 +56,20 @@ impl Environment {
     /// The run folders of the project.
     pub(crate) fn runs(&self) -> Runs {
         Runs::of(&self.project_root)
+    }
+
+    /// All runs that something is known of, the newest first. Folders that are damaged are told of.
+    pub(crate) fn listed_runs(&self) -> Vec<RunInfo> {
+        let runs = self.runs();
+        for DamagedRun { id, is_known, error } in runs.damaged() {
+            let help = if is_known {
+                format!("the journal knows the rest: `agentv eval --resume {id}` writes it again")
+            } else {
+                DAMAGED_HELP.replace("RUN", &id)
+            };
+            terminal::warn(&format!("{error}; {help}"));
+        }
+        runs.list()
     }
 
     /// Where runs are looked for by their ids, the nearest first. Earlier versions kept them in the working directory.

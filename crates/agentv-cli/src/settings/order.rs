@@ -142,7 +142,7 @@ fn named_or_last(run: &str, environment: &Environment) -> Result<RunInfo, Refuse
     if !run.is_empty() {
         return resumable(run, &runs);
     }
-    let last = runs.list().into_iter().find(asked_targets).ok_or_else(|| {
+    let last = environment.listed_runs().into_iter().find(asked_targets).ok_or_else(|| {
         Refused::usage("there is no run to resume", "start one: `agentv eval my.eval.yaml`")
     })?;
     resumable(&last.run, &runs)

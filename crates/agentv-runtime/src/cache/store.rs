@@ -6,6 +6,7 @@
 use super::AnswerKey;
 use crate::atomic_file::{AtomicFile, UNFINISHED_PREFIX};
 use crate::file_input;
+use crate::new_paths::create_private_dir;
 use agentv_core::Response;
 use agentv_wire::number;
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,8 @@ impl Store {
         if dir.is_dir() {
             return Ok(());
         }
-        fs::create_dir_all(dir)?;
+        create_private_dir(&self.dir)?;
+        create_private_dir(dir)?;
         let ignore = self.dir.join(".gitignore");
         if !ignore.exists() {
             fs::write(ignore, "*\n")?;

@@ -58,7 +58,7 @@ pub fn merge(inputs: &[Input], out: &Path) -> Result<Merged, MergeError> {
     let merged = AtomicFile::create_with_directory(&out).map_err(MergeError::Unwritable)?;
     let file = merged.reopen().map_err(MergeError::Unwritable)?;
     let mut merging = Merging {
-        results: ResultFile::new(WriterKind::of_path(&out), file),
+        results: ResultFile::new(WriterKind::of_path(&out), file, &out),
         seen: HashMap::new(),
         merged: Merged::default(),
         conflicts: Vec::new(),

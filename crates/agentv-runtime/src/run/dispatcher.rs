@@ -30,6 +30,8 @@ pub struct RunOutcome {
     pub ended: Ended,
     /// How many cases have no record.
     pub missing: usize,
+    /// Where the records went. `None` if the dispatcher failed.
+    pub outputs: Option<Outputs>,
 }
 
 /// How a run ended.
@@ -144,7 +146,7 @@ pub async fn run(run: Run) -> RunOutcome {
     let Some(Ok(mut dispatcher)) = dispatcher_task.join_next().await else {
         let error = io::Error::other("the dispatcher failed");
         let ended = Ended::Unwritable(error);
-        return RunOutcome { totals: Totals::default(), ended, missing: run.total };
+        return RunOutcome { totals: Totals::default(), ended, missing: run.total, outputs: None };
     };
     run.processes.end_leftovers();
     let interrupted = dispatcher.cancel.is_cancelled();
@@ -166,7 +168,8 @@ pub async fn run(run: Run) -> RunOutcome {
     dispatcher.totals.close();
     dispatcher.totals.paid = limit.spending().spent();
     let missing = run.total.saturating_sub(dispatcher.totals.recorded());
-    RunOutcome { totals: dispatcher.totals, ended, missing }
+    let outputs = Some(dispatcher.outputs);
+    RunOutcome { totals: dispatcher.totals, ended, missing, outputs }
 }
 
 /// Waits for all pools; dropping them ends their children.

@@ -55,6 +55,22 @@ struct IndexedAnswer {
     workspace: bool,
 }
 
+/// A line of the journal about a record, without its case's revision.
+#[derive(Debug)]
+pub(super) struct RecordedLine {
+    pub work: WorkId,
+    /// Of the record's line in the results.
+    pub hash: String,
+}
+
+impl RecordedLine {
+    /// `None` if the line is about something else.
+    pub(super) fn of(line: &[u8]) -> Option<Self> {
+        let recorded = serde_json::from_slice::<IndexedLine>(line).ok()?.recorded?;
+        Some(Self { work: recorded.work, hash: recorded.line })
+    }
+}
+
 /// The answer of a line of the journal.
 #[derive(Debug, Deserialize)]
 struct AnswerLine {

@@ -7,14 +7,19 @@
 //! can add to a line (a hash of the line before, the turn of a conversation) without a new format.
 
 use super::asked::asked;
+use super::chain::ChainHash;
+use crate::written_file::WrittenFile;
 use agentv_core::{Answered, EvalCase, Response, WorkId};
-use agentv_wire::{RunSpend, number};
+use agentv_wire::{JournalSeal, RunInfo, RunSpend, number};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::io::{self, Write as _};
-use std::path::Path;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+/// How much room is kept for lines that are written together.
+const KEPT_ROOM: usize = 256 * 1024;
 
 /// The journal of a run under way.
 #[derive(Debug)]
@@ -26,9 +31,15 @@ pub struct Journal {
 
 #[derive(Debug)]
 struct Written {
+    path: PathBuf,
     file: Arc<File>,
-    /// How much of the file is whole lines.
+    /// How much of the file is whole lines, and how many.
     length: u64,
+    lines: u64,
+    /// The hash of the last line.
+    head: ChainHash,
+    /// Lines with their hashes, before they are written; kept for its room.
+    chained: Vec<u8>,
     is_synced: bool,
     /// Whether somebody may have paid for what is in it.
     has_answers: bool,
@@ -55,6 +66,7 @@ pub struct KeptAnswer {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Entry<'e> {
+    Begun(&'e RunInfo),
     Answered(AnswerEntry<'e>),
     Recorded(RecordedEntry),
     /// What a call used, even if its case has no record.
@@ -103,14 +115,30 @@ impl Journal {
         let mut file = File::options().append(true).read(true).create(true).open(path)?;
         let length = whole_lines(&mut file)?;
         file.set_len(length)?;
+        let (lines, head) = last_hash(&file, length)?;
         let written = Written {
+            path: path.to_owned(),
             file: Arc::new(file),
             length,
+            lines,
+            head,
+            chained: Vec::new(),
             is_synced: true,
             has_answers: length > 0,
             failure: None,
         };
         Ok(Self { written: Mutex::new(written) })
+    }
+
+    /// Notes how the run was begun, or resumed: `run.json` may be lost.
+    pub fn begun(&self, info: &RunInfo) -> io::Result<()> {
+        self.enter(&Entry::Begun(info))
+    }
+
+    /// What is in it, for the manifest.
+    pub(super) fn seal(&self) -> JournalSeal {
+        let Written { length, lines, head, .. } = *self.lock();
+        JournalSeal { bytes: length, lines, chain: head.to_string() }
     }
 
     /// Keeps an answer, if there is one; `workspace` says whether it was worked out in one. When this returns, a kill no
@@ -165,10 +193,22 @@ impl Journal {
         if written.failure.is_some() {
             return Err(io::Error::other("the journal could not be written before"));
         }
-        match (&*written.file).write_all(lines) {
+        let written = &mut *written;
+        written.chained.clear();
+        let (mut head, mut start, mut count) = (written.head, 0, 0);
+        for end in memchr::memchr_iter(b'\n', lines) {
+            head = head.link(&lines[start..=end], &mut written.chained);
+            start = end + 1;
+            count += 1;
+        }
+        match (&*written.file).write_all(&written.chained) {
             Ok(()) => {
-                written.length += lines.len() as u64;
+                written.length += written.chained.len() as u64;
+                written.lines += count;
+                written.head = head;
                 written.is_synced = false;
+                // A long answer does not keep its room for the rest of the run.
+                written.chained.shrink_to(KEPT_ROOM);
                 Ok(())
             }
             Err(error) => {
@@ -193,6 +233,12 @@ impl Journal {
         };
         // Not under the lock: workers would have to wait for the disk.
         file.sync_data()
+    }
+
+    /// The file as it should be.
+    pub(crate) fn written(&self) -> WrittenFile {
+        let Written { path, file, length, .. } = &*self.lock();
+        WrittenFile { path: path.clone(), file: Arc::clone(file), length: *length }
     }
 
     /// Whether somebody may have paid for what is in it.
@@ -224,9 +270,30 @@ fn line(entry: &Entry<'_>, bytes: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// How many lines a journal has, and the hash that the next line continues. The chain of a journal of an earlier version starts
+/// with all that is in it.
+fn last_hash(file: &File, length: u64) -> io::Result<(u64, ChainHash)> {
+    let mut reader = BufReader::with_capacity(64 * 1024, file);
+    reader.seek(SeekFrom::Start(0))?;
+    let (mut lines, mut line, mut before) = (0, Vec::new(), Vec::new());
+    let mut head = None;
+    let mut left = reader.take(length);
+    while left.read_until(b'\n', &mut line)? > 0 {
+        lines += 1;
+        match ChainHash::split(&line) {
+            Some((_, hash)) => head = Some(hash),
+            None if head.is_none() => before.extend_from_slice(&line),
+            None => {}
+        }
+        line.clear();
+    }
+    let start =
+        if before.is_empty() { ChainHash::default() } else { ChainHash::default().next(&before) };
+    Ok((lines, head.unwrap_or(start)))
+}
+
 /// How many bytes there are up to the end of the last whole line.
 pub(super) fn whole_lines(file: &mut File) -> io::Result<u64> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
     const STEP: u64 = 64 * 1024;
     let mut end = file.seek(SeekFrom::End(0))?;
     while end > 0 {

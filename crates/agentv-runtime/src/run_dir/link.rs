@@ -1,6 +1,7 @@
 //! The output and the results of the run folder are one file under two names, so that keeping both costs nothing.
 
 use super::{RunFiles, Runs};
+use crate::atomic_file::UNFINISHED_PREFIX;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -24,21 +25,17 @@ pub fn link(results: &Path, out: &Path) -> io::Result<Link> {
     if is_same(results, out) {
         return Ok(Link::Made);
     }
-    let Some(name) = out.file_name() else { return Ok(Link::Refused) };
-    let mut draft = name.to_owned();
-    draft.push(format!(".{}.new", std::process::id()));
-    let draft = out.with_file_name(draft);
-    if fs::hard_link(results, &draft).is_err() {
-        return Ok(Link::Refused);
-    }
-    if fs::rename(&draft, out).is_err() {
-        fs::remove_file(&draft)?;
-        return Ok(Link::Refused);
-    }
-    Ok(Link::Made)
+    let Some(dir) = out.parent() else { return Ok(Link::Refused) };
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED_PREFIX);
+    let linked = builder.make_in(dir, |draft| fs::hard_link(results, draft));
+    // A draft that cannot be moved is removed again.
+    let moved =
+        linked.and_then(|draft| draft.into_temp_path().persist(out).map_err(|error| error.error));
+    Ok(if moved.is_ok() { Link::Made } else { Link::Refused })
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let id = |path| fs::metadata(path).map(|found| (found.dev(), found.ino()));
     matches!((id(one), id(other)), (Ok(one), Ok(other)) if one == other)

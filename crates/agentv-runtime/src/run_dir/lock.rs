@@ -12,8 +12,22 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// A run that is ours. Let go on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
-    /// Only kept open: closing it lets go.
-    _file: File,
+    /// Kept open: closing it lets go.
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Nobody has it now.
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+    }
+}
+
+/// Whether there is nothing in the file but the process that has the lock, or that was killed with it.
+pub(super) fn is_clean_lock(path: &Path) -> bool {
+    let text = std::fs::read(path).unwrap_or_default();
+    text.is_empty()
+        || (text.ends_with(b"\n") && text[..text.len() - 1].iter().all(u8::is_ascii_digit))
 }
 
 /// What came of asking for a lock.
@@ -46,7 +60,7 @@ impl Lock {
             Ok(()) => {
                 file.set_len(0)?;
                 writeln!(file, "{}", std::process::id())?;
-                Ok(LockAttempt::Ours(Self { _file: file }))
+                Ok(LockAttempt::Ours(Self { file }))
             }
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
@@ -55,7 +69,7 @@ impl Lock {
             }
             // Some file systems have no locks; a run is worth more than one.
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                Ok(LockAttempt::Ours(Self { _file: file }))
+                Ok(LockAttempt::Ours(Self { file }))
             }
             Err(TryLockError::Error(error)) => Err(error),
         }

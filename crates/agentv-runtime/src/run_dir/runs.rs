@@ -1,10 +1,15 @@
 //! The folders of all runs that were started in one directory.
 
 use super::files::RunFiles;
+use super::index::Index;
+use super::journal::Journal;
 use super::lines::lines;
 use super::lock::{Lock, LockAttempt};
+use super::manifest;
+use super::signature::SigningKey;
+use crate::new_paths::{claim_name, create_new_private_dir};
 use agentv_core::totals::RecordedTotals;
-use agentv_wire::{CaseTrialTotals, Ending, RecordSummary, RunInfo, RunTotals, Skipped};
+use agentv_wire::{CaseTrialTotals, Ending, FileSeal, RecordSummary, RunInfo, RunTotals, Skipped};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -55,8 +60,43 @@ pub enum FolderError {
     NoId(String),
     #[error("run `{run}` is in use by process {holder}")]
     InUse { run: String, holder: String },
+    #[error(
+        "`run.json` of run `{run}` is damaged ({source}); {} has {records} records and {answers} answers",
+        dir.display()
+    )]
+    Damaged { run: String, dir: PathBuf, records: usize, answers: usize, source: io::Error },
     #[error("`{}` cannot be used: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
+}
+
+/// A run folder whose `run.json` cannot be read.
+#[derive(Debug)]
+pub struct DamagedRun {
+    pub id: String,
+    /// Whether the journal knows how it was begun, so that it can be resumed.
+    pub is_known: bool,
+    pub error: FolderError,
+}
+
+impl RunFiles {
+    /// What is still in the folder of a run whose `run.json` cannot be read.
+    fn damage(&self, id: &str, source: io::Error) -> FolderError {
+        let mut records = 0;
+        let counted = lines(&self.results(), |_, _| {
+            records += 1;
+            Ok(())
+        });
+        let index = Index::read(&self.journal()).unwrap_or_default();
+        // What cannot be read counts as not there.
+        let records = if counted.is_ok() { records } else { 0 };
+        let answers = index.answers.len();
+        FolderError::Damaged { run: id.to_owned(), dir: self.dir.clone(), records, answers, source }
+    }
+
+    fn has_content(&self) -> bool {
+        let has = |path: PathBuf| std::fs::metadata(path).is_ok_and(|file| file.len() > 0);
+        has(self.results()) || has(self.journal())
+    }
 }
 
 impl Runs {
@@ -69,12 +109,15 @@ impl Runs {
         &self.dir
     }
 
-    /// A folder for a new run.
+    /// A folder for a new run, only for its owner. Its name is the id, with a number where another run has it already.
     pub fn create(&self, id: &str) -> Result<RunFolder, FolderError> {
-        let files = self.files(id);
-        let failed = |source| FolderError::Io { path: files.dir.clone(), source };
-        std::fs::create_dir_all(files.logs()).map_err(failed)?;
-        RunFolder::lock(id, files)
+        let wanted = self.files(id).dir;
+        let failed = |source| FolderError::Io { path: wanted.clone(), source };
+        let (dir, ()) = claim_name(&wanted, create_new_private_dir).map_err(failed)?;
+        let id = dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let files = RunFiles { dir };
+        std::fs::create_dir(files.logs()).map_err(failed)?;
+        RunFolder::lock(&id, files)
     }
 
     /// The folder of a run that is there.
@@ -91,14 +134,44 @@ impl Runs {
         runs
     }
 
+    /// The newest folder, whatever is in it.
+    pub fn newest(&self) -> Option<RunFiles> {
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names
+            .filter_map(|name| Some((self.checked(&name).ok()?, name)))
+            .max_by(|one, other| one.1.cmp(&other.1))
+            .map(|(files, _)| files)
+    }
+
     /// What is known of a run.
     pub fn info(&self, id: &str) -> Result<RunInfo, FolderError> {
         let files = self.checked(id)?;
-        let failed = |source| FolderError::Io { path: files.info_path(), source };
-        let mut info = files.info().map_err(failed)?;
+        // What `run.json` has lost, the journal still knows.
+        let mut info = match files.info() {
+            Ok(info) => info,
+            Err(source) => files.begun().ok_or_else(|| files.damage(id, source))?,
+        };
         // The folder's name is what it is called by.
         id.clone_into(&mut info.run);
         Ok(info)
+    }
+
+    /// Folders whose `run.json` cannot be read, the newest first, though there is something in them. The run of some is known
+    /// all the same, by the journal.
+    pub fn damaged(&self) -> Vec<DamagedRun> {
+        let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut damaged: Vec<DamagedRun> = names
+            .filter_map(|id| {
+                let files = self.checked(&id).ok()?;
+                let error = files.info().err().filter(|_| files.has_content())?;
+                let is_known = files.begun().is_some();
+                Some(DamagedRun { error: files.damage(&id, error), id, is_known })
+            })
+            .collect();
+        damaged.sort_by(|one, other| other.id.cmp(&one.id));
+        damaged
     }
 
     pub fn state(&self, info: &RunInfo) -> State {
@@ -167,8 +240,41 @@ impl RunFolder {
         }
     }
 
+    /// Seals the folder of a run that has ended; `results` is what was written to them.
+    pub fn seal(
+        &self,
+        journal: &Journal,
+        results: FileSeal,
+        key: Option<&SigningKey>,
+    ) -> io::Result<()> {
+        manifest::write(&self.files, &self.id, journal, results, key)
+    }
+
+    /// The run goes on, so it is not sealed any more.
+    pub fn unseal(&self) -> io::Result<()> {
+        manifest::remove(&self.files)
+    }
+
+    /// Whether what is known of the run is still there.
+    pub fn has_info(&self) -> bool {
+        self.files.info().is_ok()
+    }
+
     /// Writes down what is known of the run.
     pub fn write_info(&self, info: &RunInfo) -> io::Result<()> {
         self.files.write_info(info)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_one_id_have_folders_of_their_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let runs = Runs::of(dir.path());
+        let folders = [(); 3].map(|()| runs.create("run").unwrap());
+        assert_eq!(folders.map(|folder| folder.id), ["run", "run-2", "run-3"]);
     }
 }

@@ -10,6 +10,7 @@ mod budget;
 mod conclusion;
 mod jobs;
 mod load;
+mod lost_files;
 mod recorded;
 mod resume;
 mod selection;
@@ -19,7 +20,7 @@ mod store;
 pub use conclusion::{Conclusion, Problem};
 pub use jobs::{JobError, JobReader, JobWriter};
 pub use recorded::Regrading;
-pub use resume::{ResumeOrder, asked_targets, check_format, last_run, resumable};
+pub use resume::{DAMAGED_HELP, ResumeOrder, asked_targets, check_format, last_run, resumable};
 pub use selection::Selected;
 
 // What a library user needs besides.
@@ -38,6 +39,7 @@ use agentv_core::Redactor;
 use agentv_core::totals::Totals;
 use agentv_wire::event::{RunPlanned, TargetPlan};
 use agentv_wire::{AnswerOrigin, Exit, OutputFormat, RunTotals};
+use lost_files::EndedRun;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -153,6 +155,8 @@ pub struct Session {
     redactor: Arc<Redactor>,
     /// Does the work; `None` for this process.
     executor: Option<Arc<dyn Executor>>,
+    /// From where paths are shown.
+    working_dir: PathBuf,
 }
 
 /// A session, and all that is worth telling before it runs.
@@ -202,6 +206,7 @@ impl Session {
     pub async fn open(order: Order, environment: &Environment) -> Result<Opened, Refused> {
         let Order { mut spec, command, resume } = order;
         let mut warnings = selection::check(&spec)?;
+        let key = store::signing_key(&spec, environment)?;
         let resume = match resume {
             Some(order) => Some(resume::open(&order, &mut spec, environment, &mut warnings)?),
             None => None,
@@ -234,13 +239,14 @@ impl Session {
         budget::check(&plan)?;
         let writer = writer(spec.output_format);
         let command = without_secrets(&mut spec, &command, &redactor);
-        let begun = store::Begin { run_id: &run_id, command, spec: &spec, out: &out, writer };
+        let begun = store::Begin { run_id: &run_id, command, spec: &spec, out: &out, writer, key };
         let graded = regrading.as_ref().map(|regrading| regrading.name.as_str());
-        let store::OpenedStore { outputs, totals, resumed, store } = match resume {
-            Some(earlier) => store::resume(earlier, &mut plan, &begun, environment, &mut warnings)?,
-            None => store::begin(&begun, &plan, graded, environment, &mut warnings)?,
+        let store::OpenedStore { outputs, out, totals, resumed, store } = match resume {
+            Some(earlier) => store::resume(earlier, &mut plan, begun, environment, &mut warnings)?,
+            None => store::begin(begun, &plan, graded, environment, &mut warnings)?,
         };
         budget::count(&services.spending, resumed.as_ref(), &outputs, &mut warnings);
+        let run_id = store.as_ref().map_or(run_id, |store| store.run_id().to_owned());
         let session = Self {
             run_id,
             spec,
@@ -253,6 +259,7 @@ impl Session {
             processes,
             redactor,
             executor: None,
+            working_dir: environment.working_dir.clone(),
         };
         Ok(Opened { session, report, warnings, selected, resumed, regrading, env_files })
     }
@@ -274,10 +281,10 @@ impl Session {
         // It may be long until something else happens.
         observer.pause();
         let Self { run_id, spec, plan, out, outputs, totals, store, services, .. } = self;
-        let (processes, redactor, executor) = (self.processes, self.redactor, self.executor);
+        let Self { processes, redactor, executor, working_dir, .. } = self;
         let gates = spec.gates;
         let began = Instant::now();
-        let outcome = crate::run::run(Run {
+        let mut outcome = crate::run::run(Run {
             settings: settings(&spec),
             workers: spec.workers.and_then(std::num::NonZeroUsize::new),
             limit: Limit::new(gates.max_errors, gates.fail_fast, Arc::clone(&services.spending)),
@@ -299,8 +306,14 @@ impl Session {
         let is_complete = matches!(outcome.ended, Ended::Complete);
         let cassette = services::close(&services, is_complete, &mut conclusion);
         let results = store.as_ref().map_or_else(|| out.clone(), RunStore::results);
+        let outputs = outcome.outputs.take();
+        if let Some(outputs) = &outputs {
+            let resume = can_resume.then_some(&*run_id);
+            let run = EndedRun { out: &out, working_dir: &working_dir, resume };
+            lost_files::check(outputs, &run, &mut conclusion);
+        }
         if let Some(store) = store {
-            store.close(&outcome, &mut conclusion);
+            store.close(&outcome, outputs.as_ref(), &working_dir, &mut conclusion);
         }
         Summary { run_id, outcome, took, conclusion, cassette, results, out, is_kept }
     }

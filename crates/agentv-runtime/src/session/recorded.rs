@@ -35,7 +35,7 @@ pub(super) fn open(
     let AnswerOrigin::Recorded(results) = &spec.answers else { return Ok(None) };
     let runs = Runs::of(&environment.project_root);
     let folder = RunFiles::beside(results).or_else(|| folder_of_output(results, &runs));
-    if let Some(info) = folder.as_ref().and_then(|folder| folder.info().ok()) {
+    if let Some(info) = folder.as_ref().and_then(RunFiles::known) {
         resume::check_format(&info)?;
     }
     let shown = environment.shown(results);

@@ -5,6 +5,10 @@ use crate::run_dir::{FolderError, RUN_FORMAT, RunFolder, Runs};
 use agentv_wire::{RunInfo, RunSpec};
 use std::path::PathBuf;
 
+/// What can be done with a run folder without `run.json`.
+pub const DAMAGED_HELP: &str = "`agentv report RUN` shows its records, `agentv grade RUN my.eval.yaml` grades its answers again; it cannot be \
+     resumed, since nothing else says how it was begun";
+
 /// A run to be continued.
 #[derive(Debug, Clone)]
 pub struct ResumeOrder {
@@ -107,6 +111,7 @@ fn is_same_choice(one: &RunSpec, other: &RunSpec) -> bool {
 fn refusal(error: &FolderError) -> Refused {
     let help = match error {
         FolderError::InUse { .. } => "wait for its end, or stop it",
+        FolderError::Damaged { .. } => DAMAGED_HELP,
         _ => "`agentv runs list` names all of them",
     };
     Refused::usage(error.to_string(), help)

@@ -3,11 +3,14 @@
 mod jsonl;
 mod yaml;
 
-use agentv_wire::ResultRecord;
+use crate::hash::ContentHasher;
+use crate::written_file::WrittenFile;
+use agentv_wire::{FileSeal, ResultRecord};
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
-use std::path::Path;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The registry.
 pub const WRITERS: &[WriterKind] = &[
@@ -61,38 +64,64 @@ impl WriterKind {
 #[derive(Debug)]
 pub struct ResultFile {
     kind: &'static WriterKind,
-    file: File,
+    path: PathBuf,
+    file: Arc<File>,
     /// Whole records that are not in the file yet.
     waiting: Vec<u8>,
     is_empty: bool,
     /// How many bytes of whole records we have found or written.
     length: u64,
     is_synced: bool,
+    /// The hash of all that is in it, and how many records that is; only in a run folder.
+    sealed: Option<(ContentHasher, u64)>,
     /// Something could not be written. Nothing more is: half a record may be there that cannot be taken back.
     is_broken: bool,
 }
 
 impl ResultFile {
-    pub fn new(kind: &'static WriterKind, file: File) -> Self {
+    /// Writes to a file that was opened, empty, at this path.
+    pub fn new(kind: &'static WriterKind, file: File, path: &Path) -> Self {
         Self {
             kind,
-            file,
+            path: path.to_owned(),
+            file: Arc::new(file),
             waiting: Vec::with_capacity(64 * 1024),
             is_empty: true,
             length: 0,
             is_synced: true,
+            sealed: None,
             is_broken: false,
         }
     }
 
-    /// Goes on after the whole records of a file that was opened for appending.
-    pub fn after(kind: &'static WriterKind, file: File) -> io::Result<Self> {
+    /// Goes on after the whole records of a file that was opened for reading and appending, and hashes all that is in it.
+    pub fn after(kind: &'static WriterKind, file: File, path: &Path) -> io::Result<Self> {
         let length = file.metadata()?.len();
-        Ok(Self { is_empty: length == 0, length, ..Self::new(kind, file) })
+        let (mut hasher, mut records, mut line) = (ContentHasher::default(), 0, Vec::new());
+        let mut reader = BufReader::with_capacity(64 * 1024, &file);
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            hasher.update(&line);
+            records += 1;
+            line.clear();
+        }
+        let sealed = Some((hasher, records));
+        Ok(Self { is_empty: length == 0, length, sealed, ..Self::new(kind, file, path) })
     }
 
     pub fn kind(&self) -> &'static WriterKind {
         self.kind
+    }
+
+    /// What was written, for the manifest of its run folder.
+    pub(crate) fn seal(&self) -> Option<FileSeal> {
+        let (hasher, records) = self.sealed.clone()?;
+        let sha256 = hex::encode(hasher.finish());
+        Some(FileSeal { bytes: self.length, lines: Some(records), sha256 })
+    }
+
+    /// The file as it should be.
+    pub(crate) fn written(&self) -> WrittenFile {
+        WrittenFile { path: self.path.clone(), file: Arc::clone(&self.file), length: self.length }
     }
 
     /// Takes a record; it waits in memory until [`ResultFile::commit`].
@@ -102,6 +131,9 @@ impl ResultFile {
         }
         self.is_empty = false;
         self.waiting.extend_from_slice(rendered);
+        if let Some((_, records)) = &mut self.sealed {
+            *records += 1;
+        }
     }
 
     /// Hands everything taken so far to the system, in whole records. After a failure there is nothing more to be had.
@@ -110,9 +142,12 @@ impl ResultFile {
             self.waiting.clear();
             return Ok(());
         }
-        let written = self.file.write_all(&self.waiting);
+        let written = (&*self.file).write_all(&self.waiting);
         if written.is_ok() {
             self.length += self.waiting.len() as u64;
+            if let Some((hasher, _)) = &mut self.sealed {
+                hasher.update(&self.waiting);
+            }
         } else {
             self.is_broken = true;
             // So that every line is whole. Not to be had of pipes, which have readers and no length.

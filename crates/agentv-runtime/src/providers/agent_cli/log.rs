@@ -2,6 +2,7 @@
 
 use super::LogFormat;
 use crate::clock;
+use crate::new_paths::create_private_dir;
 use crate::process::OutputStream;
 use agentv_core::Redactor;
 use agentv_wire::number;
@@ -65,7 +66,7 @@ impl StreamLog {
         let path = dir.join(name);
         let mut file = create(&path).or_else(|error| match error.kind() {
             // Only the first call finds no directory.
-            io::ErrorKind::NotFound => std::fs::create_dir_all(dir).and_then(|()| create(&path)),
+            io::ErrorKind::NotFound => make(dir).and_then(|()| create(&path)),
             _ => Err(error),
         })?;
         let header = format!(
@@ -153,6 +154,14 @@ impl StreamLog {
             LogFormat::Json => number::to_string_pretty(event).unwrap_or_default(),
         }
     }
+}
+
+/// Logs hold what agents said, so they are only for their owner.
+fn make(dir: &Path) -> io::Result<()> {
+    if let Some(all) = dir.parent().filter(|above| above.ends_with(".agentv/logs")) {
+        create_private_dir(all)?;
+    }
+    create_private_dir(dir)
 }
 
 fn create(path: &Path) -> io::Result<File> {
