@@ -2,7 +2,7 @@
 
 use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
-    CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, PlanArgs, ReportArgs,
+    CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, PlanArgs, ReportArgs, VerifyArgs,
 };
 pub(crate) use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
 use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     Plan(Deferred<PlanArgs>),
     /// Show a run as a web page, or for other programs: junit, markdown, csv, json
     Report(Deferred<ReportArgs>),
+    /// Check that a run folder is as its run left it: no byte changed, no line or file removed or added
+    Verify(Deferred<VerifyArgs>),
     /// Join the results of shards into one file
     Merge(Deferred<MergeArgs>),
     /// Look at the answers that `--cache` has kept, or remove them

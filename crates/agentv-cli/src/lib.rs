@@ -51,6 +51,7 @@ fn run_command(command: Command, words: &[OsString], environment: &Environment) 
         Command::Compare(Deferred(args)) => commands::compare::run(&args, environment),
         Command::Plan(Deferred(args)) => commands::plan::run(&args, environment),
         Command::Report(Deferred(args)) => commands::report::run(&args, environment),
+        Command::Verify(Deferred(args)) => commands::verify::run(&args, environment),
         Command::Merge(Deferred(args)) => commands::merge::run(&args, environment),
         Command::Import(Deferred(args)) => commands::import::run(&args, environment),
         Command::Convert(Deferred(args)) => commands::convert::run(&args, environment),

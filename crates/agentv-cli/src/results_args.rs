@@ -1,5 +1,6 @@
 //! The commands on runs that are over as clap types; no logic.
 
+use crate::args::ReportFormat;
 use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs, case_limit};
 use agentv_wire::CaseLimit;
 use clap::{Arg, ValueEnum};
@@ -241,4 +242,36 @@ pub(crate) struct MergeArgs {
     /// Where the records go; JSONL, or YAML if the name says so
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A run folder has a manifest with the SHA-256 of its files, and each line of its journal
+has a hash over the line before. What was changed since is named, with its line. Of a
+run that was killed, everything up to its last line is checked.
+
+A signature (`agentv eval --sign`) says who made the folder. Without one, whoever can
+write to the folder could have written all of it anew.
+
+Exit codes: 0 nothing differs, and the signature is valid if `--key` is given,
+            1 something differs, 2 wrong input
+
+Examples:
+  agentv verify
+  agentv verify 2026-11-16T03-59-47-579Z-ef7e --key public.pem
+  agentv verify /mnt/archive/run --format json
+
+  openssl genpkey -algorithm ed25519 -out key.pem
+  openssl pkey -in key.pem -pubout -out public.pem
+  agentv eval evals/support.eval.yaml --sign key.pem")]
+pub(crate) struct VerifyArgs {
+    /// A run by its id or its folder, or `latest` [default: latest]
+    #[arg(value_name = "RUN")]
+    pub run: Option<PathBuf>,
+    /// The public key (Ed25519, PEM) whose signature the run must have
+    #[arg(long, value_name = "PUBLIC")]
+    pub key: Option<PathBuf>,
+    /// How to print what was found
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    pub format: ReportFormat,
 }

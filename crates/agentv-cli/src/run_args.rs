@@ -52,6 +52,9 @@ pub(crate) struct KeepArgs {
     /// Keep nothing in .agentv/runs: the run cannot be resumed
     #[arg(long)]
     pub no_run_folder: bool,
+    /// Sign the run folder with a private key (Ed25519, PEM) when the run ends, for `agentv verify --key`
+    #[arg(long, value_name = "KEY", conflicts_with = "no_run_folder")]
+    pub sign: Option<PathBuf>,
     /// Keep answers of models in .agentv/cache, and do not ask again what is known there
     #[arg(long)]
     pub cache: bool,

@@ -18,6 +18,7 @@ pub(crate) mod report;
 pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod validate;
+pub(crate) mod verify;
 
 use crate::terminal;
 use agentv_runtime::interrupts::Interrupts;

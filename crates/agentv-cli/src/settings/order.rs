@@ -123,7 +123,7 @@ impl RunOrder {
         spec.verbose = args.verbose;
         set(&mut spec.agent_timeout, args.agent_timeout);
         set_results(args.results, &mut spec, environment);
-        set_services(args.keep, &mut spec);
+        set_services(args.keep, &mut spec, environment);
         set_terms(&args.terms, &mut spec);
         let reports = check_reports(&spec.reports, environment)?;
         let order = Order { spec, command: command(words), resume: None };
@@ -203,7 +203,7 @@ fn spec(args: EvalArgs, mut spec: RunSpec, environment: &Environment) -> RunSpec
             spec.reports.push(report);
         }
     }
-    set_services(args.keep, &mut spec);
+    set_services(args.keep, &mut spec, environment);
     set_terms(&args.terms, &mut spec);
     spec.verbose |= args.verbose;
     spec
@@ -237,7 +237,8 @@ fn set_results(args: ResultsArgs, spec: &mut RunSpec, environment: &Environment)
 }
 
 /// Cassettes are named as the user wrote them: errors in records name them, and are to be the same everywhere.
-fn set_services(args: KeepArgs, spec: &mut RunSpec) {
+fn set_services(args: KeepArgs, spec: &mut RunSpec, environment: &Environment) {
+    set_some(&mut spec.sign, args.sign.map(|key| environment.working_dir.join(key)));
     spec.run_folder &= !args.no_run_folder;
     match (args.cache, args.no_cache) {
         (_, true) => spec.cache = Some(false),

@@ -25,6 +25,7 @@ mod summary;
 mod table;
 mod text;
 mod trials;
+mod verification;
 
 pub(crate) use ask::{Asker, NoAnswer};
 pub(crate) use comparison::show_comparisons;
@@ -46,6 +47,7 @@ pub(crate) use screen::{Screen, StandardOutput, StdoutData};
 pub(crate) use style::Paint;
 pub(crate) use summary::{last_lines, summary};
 pub(crate) use trials::trials;
+pub(crate) use verification::show_verification;
 
 use agentv_wire::Exit;
 use line::Line;

@@ -53,6 +53,7 @@ mod stages;
 mod terminal;
 mod trials;
 mod validate;
+mod verify;
 mod views;
 mod vscode;
 mod workspace;
