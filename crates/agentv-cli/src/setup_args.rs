@@ -42,6 +42,7 @@ Exit codes: 0 nothing stands in the way of a run (there may be warnings),
 Examples:
   agentv doctor
   agentv doctor evals/support.eval.yaml --offline
+  agentv doctor --env                    # who gets which secrets
   agentv doctor --format json")]
 pub(crate) struct DoctorArgs {
     /// Eval files (.yaml, .yml, .jsonl), or globs of them [default: all suites that are here]
@@ -50,6 +51,10 @@ pub(crate) struct DoctorArgs {
     /// The targets file, or a directory that holds it [default: looked for from each eval file upwards]
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
+    /// Show which secret variables the programs of each target and judge are given, and
+    /// which are withheld: names, never values. Nothing is started
+    #[arg(long)]
+    pub env: bool,
     /// Connect to nobody, and run no health check
     #[arg(long)]
     pub offline: bool,

@@ -1,6 +1,9 @@
 //! Who grades: the [`Evaluator`] trait, what it may look at and what it says.
 
-use crate::{CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, TargetName, Weight};
+use crate::{
+    CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, SecretAccess, TargetName,
+    Weight,
+};
 use agentv_wire::{EvaluatorResult, FailureKind, JudgeErrorPolicy, Usage, VerdictWord, Vote};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -16,6 +19,21 @@ pub trait Evaluator: fmt::Debug + Send + Sync {
     fn needs(&self) -> Needs<'_> {
         Needs::default()
     }
+
+    /// The programs that it starts, with the secrets that they get; for `agentv doctor --env`.
+    fn children(&self) -> Vec<JudgeChild<'_>> {
+        Vec::new()
+    }
+}
+
+/// A program that an evaluator starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgeChild<'e> {
+    /// What it is to the evaluator: `script`, `aggregator`. That of a composite's member is `member/script`.
+    pub name: String,
+    pub access: SecretAccess,
+    /// The secrets that it is passed by name.
+    pub passed: &'e [String],
 }
 
 /// What an evaluator needs besides the answer, as far as it is known before it grades.

@@ -53,7 +53,7 @@ pub use provider::{
 pub use redact::{RedactedStream, Redactor};
 pub use retry::RetryPolicy;
 pub use score::{Score, Weight};
-pub use secret::Secret;
+pub use secret::{Secret, SecretAccess};
 pub use suite::{EvalCase, Suite};
 pub use trials::{Trial, Trials};
 pub use workspace::WorkspaceSpec;

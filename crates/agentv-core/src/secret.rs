@@ -18,6 +18,17 @@ impl Secret {
     }
 }
 
+/// Which of the secrets in the environment a child gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretAccess {
+    /// All of them.
+    All,
+    /// All but those that targets use for their calls, and of those only what is passed by name.
+    NotOfTargets,
+    /// Only those that are passed by name.
+    Passed,
+}
+
 const SHOWN: &str = "Secret(…)";
 
 impl fmt::Debug for Secret {

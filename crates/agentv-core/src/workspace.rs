@@ -9,6 +9,8 @@ pub struct WorkspaceSpec {
     pub template: Option<PathBuf>,
     /// Commands that run in the copy before the agent sees it: a program and its arguments each.
     pub setup: Option<Vec<Vec<String>>>,
+    /// Secrets that these commands get although the configuration says `env: scrub`.
+    pub pass_env: Option<Vec<String>>,
     pub keep: Option<Keep>,
 }
 
@@ -29,6 +31,7 @@ impl WorkspaceSpec {
         Self {
             template: self.template.as_ref().or(below.template.as_ref()).cloned(),
             setup: self.setup.as_ref().or(below.setup.as_ref()).cloned(),
+            pass_env: self.pass_env.as_ref().or(below.pass_env.as_ref()).cloned(),
             keep: self.keep.or(below.keep),
         }
     }
@@ -61,8 +64,8 @@ mod tests {
         let case = WorkspaceSpec { keep: Some(Keep::Always), ..WorkspaceSpec::default() };
         let target = WorkspaceSpec {
             template: Some("/template".into()),
-            setup: None,
             keep: Some(Keep::Never),
+            ..WorkspaceSpec::default()
         };
         let both = WorkspaceSpec::merged(Some(&case), Some(&target)).unwrap();
         assert_eq!(both, WorkspaceSpec { keep: Some(Keep::Always), ..target.clone() });

@@ -84,14 +84,14 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
     text(read(path)?)
 }
 
-/// The bytes of what the user has named on the command line, at most [`CAP`] of them.
-pub fn read_argument(path: &Path) -> io::Result<Vec<u8>> {
-    read_capped(open_argument(path)?, CAP)
+/// The bytes of what the user has named on the command line, if there are no more than `cap`.
+pub fn read_argument(path: &Path, cap: u64) -> io::Result<Vec<u8>> {
+    read_capped(open_argument(path)?, cap)
 }
 
 /// The same as text.
-pub fn read_argument_to_string(path: &Path) -> io::Result<String> {
-    text(read_argument(path)?)
+pub fn read_argument_to_string(path: &Path, cap: u64) -> io::Result<String> {
+    text(read_argument(path, cap)?)
 }
 
 /// All of an open file, if that is no more than `cap`.

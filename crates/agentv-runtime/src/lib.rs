@@ -13,8 +13,8 @@ pub mod file_input;
 pub mod hash;
 pub mod interrupts;
 pub mod load;
-pub mod open_files;
 mod new_paths;
+pub mod open_files;
 pub mod parallel;
 
 pub mod cache;

@@ -1,5 +1,10 @@
 //! Work that is done elsewhere: every job and every result goes through JSON, and the records are the same.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by a panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test fails by a panic, and reads its own files"
+)]
 
 use agentv_core::{Answered, Request};
 use agentv_runtime::config::Env;

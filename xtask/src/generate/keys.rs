@@ -43,6 +43,8 @@ pub(super) struct WorkspaceKeys {
     /// Commands that run in the copy before the agent sees it: a list of commands, each a list of its words; one such
     /// command; or a text for the shell. What they change is not the agent's.
     setup: Option<Setup>,
+    /// Secrets that these commands get although the configuration says `env: scrub`: names of variables.
+    pass_env: Option<Vec<String>>,
     /// Which workspaces stay for people to look at; `on_failure` if absent.
     keep: Option<KeepKey>,
 }
@@ -291,22 +293,28 @@ pub(super) struct ConfigKeys {
     schema: Option<String>,
     /// Files whose path from the repository's root fits one of these globs are guidelines. An empty list: none are.
     guideline_patterns: Option<Vec<String>>,
-    /// What holds for all scripts that grade.
-    judges: Option<JudgesKeys>,
+    /// Which variables the programs of judges and targets get, unless `judges` or `targets` says otherwise.
+    env: Option<EnvKey>,
+    /// What holds for all programs that judges start: scripts, prompt scripts, aggregators, commands that judge.
+    judges: Option<ChildrenKeys>,
+    /// What holds for all commands of targets: those of `cli` targets, health checks, the setup of workspaces. Agents get
+    /// only the secrets that they need in any case.
+    targets: Option<ChildrenKeys>,
 }
 
-/// What holds for all scripts that grade.
+/// What holds for programs that AgentV starts.
 #[derive(JsonSchema)]
-#[schemars(title = "Judges")]
-pub(super) struct JudgesKeys {
-    /// `scrub`: scripts do not see the variables that hold the keys of targets. `inherit`, as if absent: they do, unless
-    /// they ask models through the proxy.
-    env: Option<JudgesEnv>,
+#[schemars(title = "Children")]
+pub(super) struct ChildrenKeys {
+    /// `scrub`: they do not see secrets, which are the variables that a target uses as a key or whose names say so
+    /// (`GH_TOKEN`), but for those in `pass_env`. `inherit`, as if absent: they do, unless they ask models through the
+    /// proxy.
+    env: Option<EnvKey>,
 }
 
 #[derive(JsonSchema)]
 #[schemars(rename_all = "snake_case", inline)]
-pub(super) enum JudgesEnv {
+pub(super) enum EnvKey {
     Scrub,
     Inherit,
 }

@@ -6,9 +6,9 @@ use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
 use agentv_runtime::atomic_file::AtomicFile;
 use agentv_runtime::config::Notes;
-use agentv_runtime::file_input;
+use agentv_runtime::file_input::{self, CAP};
 use agentv_runtime::load::{Format, NewRubric, Report, Unrated, unrated, with_rubrics};
-use agentv_runtime::process::Processes;
+use agentv_runtime::process::{Processes, SecretPolicy};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::targets::TargetBook;
 use agentv_wire::Exit;
@@ -26,7 +26,7 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, environment: &Environment) -> 
         let help = "make a suite of it with `agentv convert --suite --out suite.eval.yaml`";
         return terminal::fail("rubrics can only be written into YAML", Some(help));
     }
-    let text = match file_input::read_argument_to_string(&path) {
+    let text = match file_input::read_argument_to_string(&path, CAP) {
         Ok(text) => text,
         Err(error) => {
             return terminal::fail(
@@ -90,6 +90,7 @@ fn target(
         }
     };
     show_notes(&report, &environment.working_dir);
+    let scrub = suite.as_ref().map(|suite| suite.scrub).unwrap_or_default();
     let own = suite.and_then(|suite| suite.target);
     let name = args
         .target
@@ -104,6 +105,7 @@ fn target(
         working_dir: environment.working_dir.clone(),
         redactor: Arc::new(file.secrets(&env).redactor([])),
         env,
+        secrets: SecretPolicy { scrub, ..SecretPolicy::default() },
         processes: Arc::clone(&loader.processes),
         health: Arc::default(),
     };

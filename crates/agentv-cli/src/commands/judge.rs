@@ -6,10 +6,11 @@ use crate::terminal::{self, Screen, show_notes};
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::record::{Graded, evaluator_result};
 use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, TargetName, Weight};
+use agentv_runtime::config::Scrub;
 use agentv_runtime::evaluators::code_judge::CodeJudge;
-use agentv_runtime::file_input;
+use agentv_runtime::file_input::{self, RECORD_CAP};
 use agentv_runtime::load::TargetsFile;
-use agentv_runtime::process::Processes;
+use agentv_runtime::process::{EnvironmentRule, Processes, SecretPolicy};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::providers::mock::Mock;
 use agentv_runtime::targets::{Judge, JudgeTargets, TargetBook};
@@ -31,12 +32,13 @@ pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
         Err(problem) => return terminal::fail(&problem, None),
     };
     let processes = Processes::new(format!("judge-test-{}", std::process::id()));
-    let Some(targets) = targets(&args, environment, &processes) else { return Exit::Usage };
+    let scrub = environment.loader(&processes).scrub(&environment.working_dir);
+    let Some(targets) = targets(&args, scrub, environment, &processes) else { return Exit::Usage };
     let judge = Arc::new(CodeJudge::of_script(
         args.script,
         environment.working_dir.clone(),
         args.serve_proxy.is_some().then_some(MAX_CALLS),
-        environment.env.clone(),
+        EnvironmentRule::of_program(&environment.env, scrub.judges, &[]),
         Arc::clone(&processes),
     ));
     let time_limit =
@@ -65,7 +67,7 @@ fn entry(judge: Arc<CodeJudge>) -> EvaluatorEntry {
 /// The script's input: a payload as it is, or made of a record.
 fn payload(args: &JudgeTestArgs, working_dir: &Path) -> Result<String, String> {
     let read = |path: &Path| {
-        file_input::read_argument_to_string(&working_dir.join(path))
+        file_input::read_argument_to_string(&working_dir.join(path), RECORD_CAP)
             .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
     };
     match (&args.payload, &args.record) {
@@ -124,6 +126,7 @@ fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
 /// Who answers through the proxy: a stand-in, or a target by name. What is wrong with it is shown.
 fn targets(
     args: &JudgeTestArgs,
+    scrub: Scrub,
     environment: &Environment,
     processes: &Arc<Processes>,
 ) -> Option<JudgeTargets> {
@@ -145,6 +148,7 @@ fn targets(
         eval_dir: environment.working_dir.clone(),
         working_dir: environment.working_dir.clone(),
         env: environment.env.clone(),
+        secrets: SecretPolicy { scrub, ..SecretPolicy::default() },
         processes: Arc::clone(processes),
         health: Arc::default(),
         redactor,

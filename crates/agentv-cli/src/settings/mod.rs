@@ -40,11 +40,16 @@ impl Environment {
     )]
     pub(crate) fn capture() -> io::Result<Self> {
         let working_dir = std::env::current_dir()?;
-        // A variable that is not text cannot be named in a file either; children inherit it all the same.
-        let variables = std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
-        let session = session::Environment::at(working_dir.clone(), Env::new(variables));
+        let (mut variables, mut opaque) = (Vec::new(), Vec::new());
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => variables.push((name, value)),
+                Err(_) => opaque.push(name),
+            }
+        }
+        let env = Env::new(variables).with_opaque(opaque);
+        let session = session::Environment::at(working_dir.clone(), env);
         Ok(Self { session, shown_from: working_dir, output: StandardOutput::default() })
     }
 

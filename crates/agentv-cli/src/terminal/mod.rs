@@ -30,7 +30,7 @@ mod verification;
 pub(crate) use ask::{Asker, NoAnswer};
 pub(crate) use comparison::show_comparisons;
 pub(crate) use diagnostics::show_notes;
-pub(crate) use doctor::show_findings;
+pub(crate) use doctor::{show_children, show_findings};
 pub(crate) use events::{Events, show_event};
 pub(crate) use found::found;
 pub(crate) use init::{FileStep, init_found, init_next, init_step};

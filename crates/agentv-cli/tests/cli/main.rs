@@ -20,6 +20,7 @@ mod demo;
 mod doctor;
 mod earlier_formats;
 mod editor;
+mod environment;
 mod eval;
 mod events;
 mod examples;

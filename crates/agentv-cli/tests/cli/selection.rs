@@ -251,7 +251,9 @@ fn only_what_changed_since_a_revision_is_run() {
     git(&cx, &["commit", "-qm", "first"]);
     let since = |revision: &str| {
         let args = ["eval", "suite.yaml", "data.jsonl", "--out", "out.jsonl"];
-        cx.agentv(args.iter().chain(&["--changed-since", revision])).run()
+        // In a hook these name another repository.
+        let run = cx.agentv(args.iter().chain(&["--changed-since", revision]));
+        run.env("GIT_DIR", "/nowhere").env("GIT_INDEX_FILE", "/nowhere").run()
     };
     since("HEAD").code(2).stderr_has("the files have 4 cases").stderr_has("--changed-since");
     // In the working tree, in a commit, and a judge's script.

@@ -68,7 +68,7 @@ def write_codex_settings(directory, home, url):
     with open(os.path.join(home, ".codex", "config.toml"), "w", encoding="utf-8") as file:
         file.write(
             'model = "stub-model"\nmodel_provider = "stub"\n[model_providers.stub]\nname = "Stub"\n'
-            'base_url = "%s/v1"\nenv_key = "STUB_API_KEY"\nwire_api = "responses"\n%s' % (url, more)
+            'base_url = "%s/v1"\nenv_key = "OPENAI_API_KEY"\nwire_api = "responses"\n%s' % (url, more)
         )
 
 
@@ -82,7 +82,7 @@ def environment(directory, home, url):
         "TERM": "dumb",
         "ANTHROPIC_BASE_URL": url,
         "ANTHROPIC_API_KEY": "dummy-anthropic-key",
-        "STUB_API_KEY": "dummy-openai-key",
+        "OPENAI_API_KEY": "dummy-openai-key",
         "CODEX_HOME": os.path.join(home, ".codex"),
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
         "DISABLE_TELEMETRY": "1",

@@ -31,10 +31,8 @@ type Answers = VecDeque<Result<Response, ProviderError>>;
 impl Player {
     pub fn open(path: &Path, root: &Path) -> Result<Self, CassetteError> {
         let own = || path.to_owned();
-        let bytes = file_input::open_argument(path)
-            .and_then(|file| file_input::read_capped(file, RECORD_CAP))
+        let text = file_input::read_argument_to_string(path, RECORD_CAP)
             .map_err(|source| CassetteError::Unreadable { path: own(), source })?;
-        let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines().enumerate();
         let head =
             lines.next().and_then(|(_, line)| serde_json::from_str::<CassetteHeader>(line).ok());

@@ -10,13 +10,22 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Env {
     process: Arc<BTreeMap<String, String>>,
+    /// Variables of the process whose values are not text: no file can use them, but children inherit them.
+    opaque: Arc<[String]>,
     /// What `.env` files add; the process's own variables always win.
     added: Arc<BTreeMap<String, String>>,
 }
 
 impl Env {
     pub fn new(process: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self { process: Arc::new(process.into_iter().collect()), added: Arc::default() }
+        let process = Arc::new(process.into_iter().collect());
+        Self { process, ..Self::default() }
+    }
+
+    /// The same with variables whose values are not text.
+    #[must_use]
+    pub fn with_opaque(self, names: Vec<String>) -> Self {
+        Self { opaque: names.into(), ..self }
     }
 
     /// The same process environment over these additions.
@@ -24,21 +33,17 @@ impl Env {
     pub fn with_added(&self, added: BTreeMap<String, String>) -> Self {
         let added =
             added.into_iter().filter(|(name, _)| !self.process.contains_key(name)).collect();
-        Self { process: Arc::clone(&self.process), added: Arc::new(added) }
+        Self { added: Arc::new(added), ..self.clone() }
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
         self.process.get(name).or_else(|| self.added.get(name)).map(String::as_str)
     }
 
-    /// The names of all variables.
+    /// The names of all variables that a child may get.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.process.keys().chain(self.added.keys()).map(String::as_str)
-    }
-
-    /// The names of all variables that a child inherits.
-    pub fn inherited(&self) -> impl Iterator<Item = &str> {
-        self.process.keys().map(String::as_str)
+        let own = self.process.keys().chain(self.opaque.iter());
+        own.chain(self.added.keys()).map(String::as_str)
     }
 
     /// What a child must be given beyond what it inherits anyway.
@@ -54,6 +59,13 @@ impl Env {
             Some(value) => Ok(value),
         }
     }
+}
+
+/// Whose children get only the secrets that they are passed: `env: scrub` in the configuration.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scrub {
+    pub judges: bool,
+    pub targets: bool,
 }
 
 /// Why a variable cannot be used.

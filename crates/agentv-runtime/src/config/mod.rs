@@ -13,7 +13,7 @@ mod secret;
 mod secrets;
 mod variables;
 
-pub use env::{Env, EnvError, variable_reference};
+pub use env::{Env, EnvError, Scrub, variable_reference};
 pub use fields::{Fields, FromNode, Leftovers, Owner, Wrong, same_key, suggestion};
 pub use node::{Entry, Kind, Map, Node, Span};
 pub use note::{Cost, Dropped, Note, NotePlace, Notes};

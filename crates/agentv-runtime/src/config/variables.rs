@@ -14,6 +14,10 @@ impl fmt::Debug for Variables {
 }
 
 impl Variables {
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(name, _)| name.clone())
+    }
+
     /// The mapping of names to values under this key. Values may be `${{ NAME }}`.
     pub fn read(key: &'static str, fields: &mut Fields<'_, '_>) -> Self {
         let Some(node) = fields.node(key) else { return Self::default() };
@@ -35,6 +39,25 @@ impl Variables {
             }
         }
         Self(variables)
+    }
+}
+
+impl Fields<'_, '_> {
+    /// `pass_env`: names of variables, as they are written. A reference would be the value of one.
+    pub fn passed_variables(&mut self) -> Option<Vec<String>> {
+        let node = self.node("pass_env")?;
+        let is_name = |name: &&str| !name.is_empty() && !name.contains(['=', '\0', '$', ' ']);
+        let items = node.as_list().unwrap_or_default().iter();
+        let names: Option<Vec<String>> =
+            items.map(|item| item.as_text().filter(is_name).map(str::to_owned)).collect();
+        let names = names.filter(|_| node.as_list().is_some());
+        if names.is_none() {
+            let message =
+                format!("`pass_env` of {} must be a list of names of variables", self.owner());
+            self.error_at("config::pass-env", node.span, message)
+                .help("write the names alone, as in `pass_env: [GH_TOKEN]`");
+        }
+        names
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is run, and how.
 
+use super::environment::ChildEnvironment;
 use super::find::in_path;
 use agentv_wire::env;
 use std::ffi::{OsStr, OsString};
@@ -15,10 +16,7 @@ pub struct Command {
     /// The program, then its arguments. A relative program with a `/` is taken from `cwd`.
     pub argv: Vec<OsString>,
     pub cwd: PathBuf,
-    /// Set on top of what the child inherits.
-    pub env: Vec<(String, String)>,
-    /// Removed from what the child inherits. What `env` sets, stays.
-    pub unset: Vec<String>,
+    pub env: ChildEnvironment,
     pub stdin: Stdin,
     /// After this long the whole tree is ended.
     pub time_limit: Option<Duration>,
@@ -75,18 +73,15 @@ impl Command {
             })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        for name in &self.unset {
-            command.env_remove(name);
-        }
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        self.env.apply(&mut command);
         command.env(env::RUN_ID, run_id).env(env::CALL_ID, call_id);
         command.spawn().map_err(|error| self.explain(error))
     }
 
     /// A bare name is looked up by us if the child gets a `PATH` of its own, else by the system.
     fn locate(&self, program: &OsStr) -> io::Result<OsString> {
-        let path = self.env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value);
-        let Some(path) = path.filter(|_| !program.as_encoded_bytes().contains(&b'/')) else {
+        let Some(path) = self.env.path().filter(|_| !program.as_encoded_bytes().contains(&b'/'))
+        else {
             return Ok(program.to_owned());
         };
         let found = in_path(program, path.as_ref(), &self.cwd);
@@ -103,15 +98,13 @@ impl Command {
     }
 }
 
-/// Values of `env` may be secrets and stdin may be long, so neither is shown.
+/// Stdin may be long, so it is not shown.
 impl fmt::Debug for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&String> = self.env.iter().map(|(name, _)| name).collect();
         f.debug_struct("Command")
             .field("argv", &self.argv)
             .field("cwd", &self.cwd)
-            .field("env", &names)
-            .field("unset", &self.unset)
+            .field("env", &self.env)
             .field("stdin", &self.stdin)
             .field("time_limit", &self.time_limit)
             .field("output_cap", &self.output_cap)

@@ -9,6 +9,7 @@
 //! Where few files may be open, programs wait for each other ([`place`]).
 
 mod command;
+mod environment;
 mod find;
 mod leader;
 mod mark;
@@ -26,6 +27,7 @@ mod watch;
 mod tests;
 
 pub use command::{Command, Gentle, Stdin};
+pub use environment::{ChildEnvironment, EnvironmentRule, SecretPolicy};
 pub use find::{FindError, find};
 pub use output::{Captured, Output, ProgramExit};
 pub use place::Caller;

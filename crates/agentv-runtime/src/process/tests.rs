@@ -1,6 +1,7 @@
 //! The promises of the one door, against real children.
 
 use super::*;
+use crate::config::Env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,13 +28,20 @@ fn sh(script: impl Into<OsString>, dir: &TempDir) -> Command {
     Command {
         argv: Command::shell(script),
         cwd: dir.path().to_owned(),
-        env: Vec::new(),
-        unset: Vec::new(),
+        env: inherited(),
         stdin: Stdin::Nothing,
         time_limit: None,
         output_cap: 1 << 20,
         gentle: Gentle::Terminate,
     }
+}
+
+fn inherited() -> ChildEnvironment {
+    EnvironmentRule::of_program(&Env::default(), false, &[]).environment([])
+}
+
+fn pair(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
 }
 
 async fn run(command: Command) -> Result<Output, RunError> {
@@ -418,8 +426,9 @@ async fn the_environment_is_inherited_with_changes() {
     let dir = dir();
     let script = r#"echo "$A|${B-none}|$HOME|${AGENTV_RUN_ID%%-*}|${AGENTV_CALL_ID##*.}""#;
     let command = Command {
-        env: vec![("A".to_owned(), "one".to_owned()), ("HOME".to_owned(), "/h".to_owned())],
-        unset: vec!["B".to_owned(), "HOME".to_owned(), "PATH".to_owned()],
+        env: inherited()
+            .without(&["B", "HOME", "PATH"])
+            .with([pair("A", "one"), pair("HOME", "/h")]),
         ..sh(script, &dir)
     };
     let processes = processes();
@@ -427,6 +436,16 @@ async fn the_environment_is_inherited_with_changes() {
         let output = processes.run(command.clone(), &CancellationToken::new()).await.unwrap();
         assert_eq!(output.stdout.text_lossy(), format!("one|none|/h|test|{call}\n"));
     }
+}
+
+#[tokio::test]
+async fn a_clean_environment_has_only_what_is_named() {
+    let env = Env::new([pair("PATH", "/usr/bin:/bin"), pair("A", "one"), pair("B", "two")]);
+    let env = ChildEnvironment::only(&env, &["PATH", "B", "C"]).with([pair("D", "four")]);
+    let output = run(Command { env, ..sh("env -u _ | sort", &dir()) }).await.unwrap();
+    let names: Vec<String> = output.stdout.text_lossy().lines().map(str::to_owned).collect();
+    let names: Vec<&str> = names.iter().filter_map(|line| line.split('=').next()).collect();
+    assert_eq!(names, ["AGENTV_CALL_ID", "AGENTV_RUN_ID", "B", "D", "PATH", "PWD"]);
 }
 
 #[tokio::test]
@@ -438,7 +457,7 @@ async fn a_program_is_looked_up_in_the_path_that_it_gets() {
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
     let command = Command {
         argv: vec!["agentv-test-tool".into(), "a b".into()],
-        env: vec![("PATH".to_owned(), format!("/nowhere:{}", dir.path().display()))],
+        env: inherited().with([pair("PATH", &format!("/nowhere:{}", dir.path().display()))]),
         ..sh("", &dir)
     };
     assert_eq!(run(command).await.unwrap().stdout.text_lossy(), "mine 1\n");
@@ -467,7 +486,7 @@ async fn what_cannot_be_started_says_why() {
 #[test]
 fn values_of_variables_are_not_shown() {
     let command = Command {
-        env: vec![("KEY".to_owned(), "hidden".to_owned())],
+        env: inherited().with([pair("KEY", "hidden")]),
         stdin: Stdin::Bytes(b"hidden".to_vec()),
         ..sh("true", &dir())
     };

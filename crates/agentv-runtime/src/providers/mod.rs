@@ -26,7 +26,7 @@ pub use need::{Need, Starter};
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};
-use crate::process::Processes;
+use crate::process::{EnvironmentRule, Processes, SecretPolicy};
 use agentv_core::{Provider, ProviderInfo, Redactor, TargetName};
 use schemars::JsonSchema;
 #[cfg(any(feature = "schema", test))]
@@ -96,6 +96,11 @@ pub trait FromSettings: Provider + Sized + 'static {
         Vec::new()
     }
 
+    /// Which variables its programs get; `None` if it starts none.
+    fn environment(_settings: &Self::Settings, _deps: &Deps) -> Option<EnvironmentRule> {
+        None
+    }
+
     /// Cannot fail: whatever could be wrong was said in `read`.
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self;
 }
@@ -108,8 +113,9 @@ pub struct Deps {
     pub eval_dir: PathBuf,
     /// Where AgentV was started.
     pub working_dir: PathBuf,
-    /// The environment that children get.
     pub env: Env,
+    /// Which of its secrets children get.
+    pub secrets: SecretPolicy,
     pub processes: Arc<Processes>,
     pub health: Health,
     /// Masks secrets in what it writes by itself, such as a log.
@@ -143,6 +149,7 @@ pub struct Made {
     pub policy: CallPolicy,
     pub billing: Billing,
     pub needs: Vec<Need>,
+    pub environment: Option<EnvironmentRule>,
 }
 
 impl ProviderKind {
@@ -162,6 +169,7 @@ impl ProviderKind {
                     policy: P::policy(&settings),
                     billing: P::billing(&settings),
                     needs: P::needs(&settings),
+                    environment: P::environment(&settings, deps),
                     provider: Arc::new(P::from_settings(settings.clone(), deps)),
                 }))
             },

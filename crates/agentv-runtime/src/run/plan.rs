@@ -266,8 +266,8 @@ impl Provider for Unasked {
 }
 
 fn workshop(deps: &Deps) -> Workshop {
-    let Deps { eval_dir, env, processes, .. } = deps;
-    Workshop { eval_dir: eval_dir.clone(), env: env.clone(), processes: Arc::clone(processes) }
+    let Deps { eval_dir, env, secrets, processes, .. } = deps.clone();
+    Workshop { eval_dir, env, secrets, processes }
 }
 
 fn unknown(name: &TargetName, suite: &LoadedSuite, book: &TargetBook, notes: &mut Vec<Note>) {

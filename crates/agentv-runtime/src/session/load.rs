@@ -5,7 +5,7 @@ use crate::config::{Cost, Note, Notes, Secrets};
 use crate::load::{
     ChangedError, LoadedSuite, Loader, Report, Selection, TargetsFile, changed_since,
 };
-use crate::process::Processes;
+use crate::process::{Processes, SecretPolicy};
 use crate::providers::Deps;
 use crate::run::{Plan, PlanChoice, plan};
 use crate::targets::{CallServices, LimitBook, TargetBook};
@@ -118,7 +118,8 @@ async fn select(
 ) -> Result<Selection, Refused> {
     let mut selection = selection::read(&spec.cases)?;
     if let Some(revision) = &spec.cases.changed_since {
-        let changed = changed_since(revision, &environment.working_dir, processes).await;
+        let changed =
+            changed_since(revision, &environment.working_dir, (&environment.env, processes)).await;
         let changed = changed.map_err(|error| {
             let help = match error {
                 ChangedError::NoRepository(_) => "run it inside of the repository",
@@ -184,6 +185,7 @@ pub(super) fn deps(suite: &LoadedSuite, loader: &Loader, redactor: &Arc<Redactor
         eval_dir: suite.suite.dir.clone(),
         working_dir: loader.working_dir.clone(),
         env: suite.env.clone(),
+        secrets: SecretPolicy { scrub: suite.scrub, ..SecretPolicy::default() },
         processes: Arc::clone(&loader.processes),
         health: Arc::default(),
         redactor: Arc::clone(redactor),

@@ -2,9 +2,9 @@
 
 use super::resume::ResumedRun;
 use super::{Conclusion, Environment, Refused};
-use crate::file_input;
-use crate::clock;
 use crate::atomic_file::AtomicFile;
+use crate::clock;
+use crate::file_input;
 use crate::hash::sha256_of_file;
 use crate::new_paths::{claim_name, create_private_dir};
 use crate::run::{Ended, Outputs, Plan, Resumed, RunOutcome, resume as claim};

@@ -8,6 +8,7 @@ use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
 use crate::cassette::{RecordingProvider, Replaying, Tape};
 use crate::config::Secrets;
 use crate::load::{TargetSpec, TargetsFile};
+use crate::process::SecretPolicy;
 use crate::providers::{CallPolicy, Deps};
 use agentv_core::{EvaluatorError, NamedProvider, Provider, Redactor, TargetName, Targets};
 use agentv_wire::FailureKind;
@@ -62,6 +63,8 @@ impl TargetBook {
         limits: Arc<LimitBook>,
         services: CallServices,
     ) -> Arc<Self> {
+        let used = Arc::new(file.secret_variables.clone());
+        let deps = Deps { secrets: SecretPolicy { used, ..deps.secrets }, ..deps };
         Arc::new(Self { file, deps, built: Mutex::default(), limits, services })
     }
 

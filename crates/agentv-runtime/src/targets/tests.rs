@@ -100,6 +100,7 @@ fn around(player: &Arc<Player>, policy: CallPolicy, book: &LimitBook) -> Arc<dyn
         policy,
         billing: Billing::default(),
         needs: Vec::new(),
+        environment: None,
     };
     Target::around(&name, made, |policy| book.of(Path::new("targets.yaml"), &name, policy))
 }

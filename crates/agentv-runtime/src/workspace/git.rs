@@ -2,7 +2,7 @@
 
 use super::WorkspaceError;
 use crate::config::Env;
-use crate::process::{Command, Gentle, Output, Processes, RunError, Stdin};
+use crate::process::{ChildEnvironment, Command, Gentle, Output, Processes, RunError, Stdin};
 use agentv_core::CallContext;
 use agentv_core::provider::seconds;
 use std::ffi::OsString;
@@ -11,9 +11,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long a comparison may take where nobody says anything, and how long it may take in any case.
+/// How long a comparison may take where nobody says anything, and the limits of that: a quick agent's files take their time,
+/// too, and no clock has room for every number.
 const LIMIT: Duration = Duration::from_mins(10);
 const LEAST_LIMIT: Duration = Duration::from_secs(10);
+const LONGEST_LIMIT: Duration = Duration::from_hours(24);
+/// What Git needs to run at all. Nothing else reaches it: `GIT_DIR`, `GIT_CONFIG_COUNT` and their kin would change what it
+/// does, and secrets are not its business.
+const TO_RUN: &[&str] = &["PATH", "TMPDIR", "LD_LIBRARY_PATH", "DEVELOPER_DIR"];
 /// How much of what Git says goes into an error.
 const SAID_CHARS: usize = 500;
 
@@ -68,7 +73,7 @@ pub(super) struct Deadline {
 
 impl Deadline {
     pub(super) fn of(call: &CallContext) -> Self {
-        let limit = call.time_limit.unwrap_or(LIMIT).max(LEAST_LIMIT);
+        let limit = call.time_limit.unwrap_or(LIMIT).clamp(LEAST_LIMIT, LONGEST_LIMIT);
         Self { limit, end: Instant::now() + limit, cancel: call.cancel.clone() }
     }
 
@@ -113,13 +118,11 @@ impl Git<'_> {
             argv.push(flag);
         }
         argv.extend(args.iter().map(OsString::from));
-        let inherited = self.env.inherited().filter(|name| name.starts_with("GIT_"));
         let command = Command {
             argv,
             // Not the workspace, which may be gone.
             cwd: git_dir.to_owned(),
-            env: environment(git_dir),
-            unset: inherited.map(str::to_owned).collect(),
+            env: ChildEnvironment::only(self.env, TO_RUN).with(environment(git_dir)),
             stdin: if stdin.is_empty() { Stdin::Nothing } else { Stdin::Bytes(stdin) },
             time_limit: Some(self.deadline.left()),
             output_cap,

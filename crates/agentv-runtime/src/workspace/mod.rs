@@ -18,7 +18,7 @@ mod scratch;
 mod setup;
 
 use crate::config::Env;
-use crate::process::Processes;
+use crate::process::{EnvironmentRule, Processes, SecretPolicy};
 use agentv_core::id::file_name;
 use agentv_core::workspace::Keep;
 use agentv_core::{CallContext, WorkspaceSpec};
@@ -36,8 +36,9 @@ use std::time::Duration;
 pub struct Workshop {
     /// The directory of the eval file.
     pub eval_dir: PathBuf,
-    /// The environment that setup commands get.
     pub env: Env,
+    /// Which of its secrets setup commands get.
+    pub secrets: SecretPolicy,
     pub processes: Arc<Processes>,
 }
 
@@ -110,8 +111,10 @@ impl Workshop {
         limit: Option<Duration>,
         call: &CallContext,
     ) -> Result<(), WorkspaceError> {
+        let passed = spec.pass_env.as_deref().unwrap_or_default();
+        let rule = EnvironmentRule::of_program(&self.env, self.secrets.scrub.targets, passed);
         for command in spec.setup.iter().flatten() {
-            setup::run(self, command, &workspace.path, limit, call).await?;
+            setup::run((self, &rule), command, &workspace.path, limit, call).await?;
         }
         let prefix = self.processes.temp_prefix("baseline");
         let dir = blocking(move || Scratch::new(&prefix).map_err(WorkspaceError::Place));

@@ -1,7 +1,7 @@
 //! Commands that make a workspace ready.
 
 use super::{Workshop, WorkspaceError};
-use crate::process::{Command, Gentle, ProgramExit, RunError, Stdin};
+use crate::process::{Command, EnvironmentRule, Gentle, ProgramExit, RunError, Stdin};
 use agentv_core::CallContext;
 use agentv_wire::env::EVAL_DIR;
 use std::path::Path;
@@ -15,7 +15,7 @@ const SAID_CHARS: usize = 2000;
 
 /// Runs one command to its end, which must be a good one.
 pub(super) async fn run(
-    shop: &Workshop,
+    (shop, rule): (&Workshop, &EnvironmentRule),
     argv: &[String],
     workspace: &Path,
     limit: Option<Duration>,
@@ -24,12 +24,10 @@ pub(super) async fn run(
     let shown = argv.join(" ");
     call.log.verbose(|| format!("setup of {}: {shown}", workspace.display()));
     let eval_dir = (EVAL_DIR.to_owned(), shop.eval_dir.to_string_lossy().into_owned());
-    let added = shop.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
     let command = Command {
         argv: argv.iter().map(Into::into).collect(),
         cwd: workspace.to_owned(),
-        env: added.chain([eval_dir]).collect(),
-        unset: Vec::new(),
+        env: rule.of_call(&shop.secrets, call.purpose.role).with([eval_dir]),
         stdin: Stdin::Nothing,
         time_limit: Some(limit.unwrap_or(LIMIT)),
         output_cap: OUTPUT_CAP,

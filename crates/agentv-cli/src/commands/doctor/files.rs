@@ -1,5 +1,6 @@
 //! Suites, configuration, targets files and schemas: whether they can be read, and what they ask for.
 
+use super::children::{ChildSecrets, of_judges};
 use super::finding::{Area, Finding, FindingState};
 use crate::commands::schema;
 use crate::format::count;
@@ -9,9 +10,11 @@ use agentv_core::TargetName;
 use agentv_runtime::config::{Env, Note};
 use agentv_runtime::file_input;
 use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
+use agentv_runtime::process::SecretPolicy;
 use agentv_runtime::run::targets_of;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A targets file, and who of it is asked.
 #[derive(Debug)]
@@ -19,9 +22,13 @@ pub(super) struct UsedTargets {
     pub file: TargetsFile,
     /// The targets that some suite asks, and their judges.
     pub used: BTreeSet<TargetName>,
+    /// Those that judge in some suite.
+    pub judging: BTreeSet<TargetName>,
     /// The directory of the first suite that uses it, and that suite's environment.
     pub eval_dir: PathBuf,
     pub env: Env,
+    /// Which secrets children get.
+    pub secrets: SecretPolicy,
 }
 
 /// Whom a suite asks.
@@ -35,12 +42,14 @@ struct Wanted {
 impl UsedTargets {
     /// Takes note of who is asked, and gives the names that nobody has.
     fn use_for(&mut self, wanted: &Wanted) -> BTreeSet<TargetName> {
-        let mut names: BTreeSet<TargetName> = wanted.targets.iter().cloned().collect();
+        let mut judges: BTreeSet<TargetName> = wanted.judges.iter().flatten().cloned().collect();
         if wanted.judges.contains(&None) {
             let targets = wanted.targets.iter().filter_map(|name| self.file.find(name.as_str()));
-            names.extend(targets.filter_map(|spec| spec.judge_target.clone()));
+            // A target that names no judge judges itself.
+            judges.extend(targets.map(|it| it.judge_target.clone().unwrap_or(it.name.clone())));
         }
-        names.extend(wanted.judges.iter().flatten().cloned());
+        self.judging.extend(judges.iter().cloned());
+        let names: BTreeSet<TargetName> = wanted.targets.iter().cloned().chain(judges).collect();
         let (known, missing) =
             names.into_iter().partition(|name| self.file.find(name.as_str()).is_some());
         self.used.extend::<BTreeSet<TargetName>>(known);
@@ -54,6 +63,8 @@ pub(super) struct UsedByCases {
     pub targets: Vec<UsedTargets>,
     /// Programs of judges.
     pub programs: BTreeSet<String>,
+    /// The same with the secrets that they get, each once.
+    pub children: Vec<ChildSecrets>,
 }
 
 /// Reads everything as a run would.
@@ -61,6 +72,8 @@ pub(super) struct FileCheck<'a> {
     pub loader: &'a Loader,
     pub environment: &'a Environment,
     pub given_targets: Option<&'a Path>,
+    /// Whether to list what judges start.
+    pub lists_children: bool,
 }
 
 impl FileCheck<'_> {
@@ -97,7 +110,11 @@ impl FileCheck<'_> {
                 wanted.judges.extend(named.map(|name| Some(TargetName::from(name))));
             }
         }
-        self.targets(&suite, &wanted, asked, findings);
+        let index = self.targets(&suite, &wanted, asked, findings);
+        if self.lists_children {
+            let used = index.map(|index| Arc::clone(&asked.targets[index].secrets.used));
+            of_judges(&shown, &suite, &used.unwrap_or_default(), &mut asked.children);
+        }
     }
 
     fn targets(
@@ -106,14 +123,14 @@ impl FileCheck<'_> {
         wanted: &Wanted,
         asked: &mut UsedByCases,
         findings: &mut Vec<Finding>,
-    ) {
+    ) -> Option<usize> {
         let (dir, env) = (&suite.suite.dir, &suite.env);
         let path = match self.loader.find_targets(dir, self.given_targets) {
             Ok(path) => path,
             Err(problem) => {
                 let none = Finding::good(Area::Files, "targets.yaml", problem);
                 findings.push(none.bad(FindingState::Problem, "agentv init"));
-                return;
+                return None;
             }
         };
         let known = asked.targets.iter().position(|targets| targets.file.path == path);
@@ -122,15 +139,19 @@ impl FileCheck<'_> {
             let number = file.as_ref().map_or(0, |file| file.targets.len());
             let fine = count(number, "target", "targets");
             findings.push(judged(&self.environment.shown(&path), &report, fine));
+            let file = file?;
+            let used = Arc::new(file.secret_variables.clone());
             asked.targets.push(UsedTargets {
-                file: file?,
+                file,
                 used: BTreeSet::new(),
+                judging: BTreeSet::new(),
                 eval_dir: dir.to_owned(),
                 env: env.clone(),
+                secrets: SecretPolicy { used, scrub: suite.scrub },
             });
             Some(asked.targets.len() - 1)
         });
-        let Some(index) = index else { return };
+        let index = index?;
         let targets = &mut asked.targets[index];
         let missing = targets.use_for(wanted);
         for name in missing {
@@ -140,6 +161,7 @@ impl FileCheck<'_> {
             let missing = Finding::good(Area::Targets, name.as_str(), message);
             findings.push(missing.bad(FindingState::Problem, fix));
         }
+        Some(index)
     }
 
     /// The files that hold for the whole project.

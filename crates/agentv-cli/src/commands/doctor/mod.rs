@@ -1,15 +1,17 @@
 //! `agentv doctor`: what will not work, found before a run does, each with the one thing that fixes it.
 
+mod children;
 mod files;
 mod finding;
 mod needs;
 
+pub(crate) use children::{Access, ChildSecrets};
 pub(crate) use finding::{Area, Finding, FindingState};
 
 use crate::args::ReportFormat;
 use crate::settings::{self, Environment};
 use crate::setup_args::DoctorArgs;
-use crate::terminal::{self, Screen, show_findings};
+use crate::terminal::{self, Screen, show_children, show_findings};
 use agentv_runtime::load::DiscoverError;
 use agentv_runtime::process::Processes;
 use agentv_wire::{Exit, number};
@@ -36,6 +38,9 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Exit {
     let processes = Processes::new(format!("doctor-{}", std::process::id()));
     let doctor =
         Doctor { environment, processes: Arc::clone(&processes), is_offline: args.offline };
+    if args.env {
+        return doctor.show_children(&suites, args);
+    }
     let findings = match super::work(&processes, doctor.examine(&suites, args)) {
         Ok(findings) => findings,
         Err(exit) => return exit,
@@ -49,15 +54,45 @@ pub(crate) fn run(args: &DoctorArgs, environment: &Environment) -> Exit {
 }
 
 impl Doctor<'_> {
-    async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let loader = self.environment.loader(&self.processes);
+    fn look(
+        &self,
+        suites: &[PathBuf],
+        args: &DoctorArgs,
+        findings: &mut Vec<Finding>,
+    ) -> UsedByCases {
         let files = FileCheck {
-            loader: &loader,
+            loader: &self.environment.loader(&self.processes),
             environment: self.environment,
             given_targets: args.targets.as_deref(),
+            lists_children: args.env,
         };
-        let UsedByCases { targets, programs } = files.look(suites, &mut findings);
+        files.look(suites, findings)
+    }
+
+    /// Shows who gets which secrets. What is wrong with the files is shown before.
+    fn show_children(&self, suites: &[PathBuf], args: &DoctorArgs) -> Exit {
+        let mut findings = Vec::new();
+        let UsedByCases { targets, children, .. } = self.look(suites, args, &mut findings);
+        let of_targets = targets.iter().flat_map(|targets| self.children_of_targets(targets));
+        let children: Vec<ChildSecrets> = of_targets.chain(children).collect();
+        findings.retain(|finding| finding.state == FindingState::Problem);
+        let mut screen = self.environment.screen();
+        if args.format == ReportFormat::Text {
+            if !findings.is_empty() {
+                show_findings(&findings, &mut screen);
+                screen.line(String::new());
+            }
+            show_children(&children, &mut screen);
+        } else {
+            let all = json!({ "children": children, "findings": findings });
+            screen.data(&number::to_string_pretty(&all).unwrap_or_default());
+        }
+        if findings.is_empty() { Exit::Success } else { Exit::Gate }
+    }
+
+    async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let UsedByCases { targets, programs, .. } = self.look(suites, args, &mut findings);
         let telling = if targets.len() > 1 { Telling::WithFile } else { Telling::ByName };
         for targets in &targets {
             findings.extend(self.targets(targets, telling).await);

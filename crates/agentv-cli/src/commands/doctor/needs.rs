@@ -3,11 +3,12 @@
 use super::Doctor;
 use super::files::UsedTargets;
 use super::finding::{Area, Finding, FindingState};
+use agentv_core::call::Role;
 use agentv_core::{CallContext, TargetName};
 use agentv_runtime::config::Env;
 use agentv_runtime::http;
 use agentv_runtime::load::TargetSpec;
-use agentv_runtime::process::{Command, Gentle, Stdin, find};
+use agentv_runtime::process::{Command, EnvironmentRule, Gentle, SecretPolicy, Stdin, find};
 use agentv_runtime::providers::{Deps, Made, Need};
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
@@ -87,12 +88,13 @@ impl Doctor<'_> {
         findings
     }
 
-    fn deps(&self, name: &TargetName, targets: &UsedTargets) -> Deps {
+    pub(super) fn deps(&self, name: &TargetName, targets: &UsedTargets) -> Deps {
         Deps {
             target: name.clone(),
             eval_dir: targets.eval_dir.clone(),
             working_dir: self.environment.working_dir.clone(),
             env: targets.env.clone(),
+            secrets: targets.secrets.clone(),
             processes: Arc::clone(&self.processes),
             health: Arc::default(),
             redactor: Arc::default(),
@@ -110,7 +112,7 @@ impl Doctor<'_> {
         let UsedTargets { eval_dir, env, .. } = targets;
         match need {
             Need::Program { program, key } => Some(match self.find(program, eval_dir, env) {
-                Ok(path) => Ok(match self.version(&path, env).await {
+                Ok(path) => Ok(match self.version(&path, env, &targets.secrets).await {
                     Some(version) if version.contains(program) => version,
                     Some(version) => format!("{program} {version}"),
                     None => format!("`{program}` is there, but does not tell its version"),
@@ -164,12 +166,12 @@ impl Doctor<'_> {
     }
 
     /// The first line that a program says of itself.
-    async fn version(&self, path: &Path, env: &Env) -> Option<String> {
+    async fn version(&self, path: &Path, env: &Env, secrets: &SecretPolicy) -> Option<String> {
         let command = Command {
             argv: vec![path.into(), "--version".into()],
             cwd: std::env::temp_dir(),
-            env: env.added().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-            unset: Vec::new(),
+            // It needs no secret to tell its version.
+            env: EnvironmentRule::of_agent(env, Vec::new(), &[]).of_call(secrets, Role::Candidate),
             stdin: Stdin::Nothing,
             time_limit: Some(VERSION_LIMIT),
             output_cap: OUTPUT_CAP,
@@ -190,7 +192,7 @@ impl Doctor<'_> {
             let finding = |message| Finding::good(Area::Judges, program, message);
             match find(program, &self.environment.working_dir, env) {
                 Ok(path) if INTERPRETERS.contains(&program.as_str()) => {
-                    let version = self.version(&path, env).await;
+                    let version = self.version(&path, env, &SecretPolicy::default()).await;
                     finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
                 }
                 Ok(_) => finding("is there".to_owned()),
@@ -209,7 +211,7 @@ impl Doctor<'_> {
         let finding = |message| Finding::good(Area::Machine, "git", message);
         match find("git", &self.environment.working_dir, env) {
             Ok(path) => {
-                let version = self.version(&path, env).await;
+                let version = self.version(&path, env, &SecretPolicy::default()).await;
                 finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
             }
             Err(_) => {
@@ -235,7 +237,7 @@ impl Doctor<'_> {
 }
 
 /// `gpt (openai)`
-fn subject(spec: &TargetSpec) -> String {
+pub(super) fn subject(spec: &TargetSpec) -> String {
     let kind = spec.kind.map_or("unknown", |kind| kind.names[0]);
     if spec.name.as_str() == kind { kind.to_owned() } else { format!("{} ({kind})", spec.name) }
 }

@@ -31,7 +31,7 @@ pub(super) enum ScriptFailure {
     #[error("the script asked for more than {max} calls; raise `max_calls`, or ask less")]
     TooManyCalls { max: u64 },
     #[error(
-        "{failure}; the script does not see {}, which targets use as secrets: name what it needs in `pass_env`",
+        "{failure}; the script does not see the secrets {}: name what it needs in `pass_env`",
         names.join(", ")
     )]
     Withheld { failure: Box<ScriptFailure>, names: Vec<String> },

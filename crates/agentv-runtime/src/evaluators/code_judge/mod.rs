@@ -19,10 +19,10 @@ mod tests;
 
 use super::script::Script;
 use super::{Build, FromConfig, payload};
-use crate::config::{Env, Fields, FromNode, Kind, Node};
+use crate::config::{Fields, FromNode, Kind, Node};
 use crate::open_files::RoomPermit;
-use crate::process::{Command, Gentle, Processes, Stdin};
-use agentv_core::evaluator::{AnswerDetail, Needs};
+use crate::process::{ChildEnvironment, Command, EnvironmentRule, Gentle, Processes, Stdin};
+use agentv_core::evaluator::{AnswerDetail, JudgeChild, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
 use agentv_wire::{FailureKind, Object};
 use async_trait::async_trait;
@@ -43,9 +43,7 @@ pub struct CodeJudge {
     config: CodeJudgeConfig,
     /// The user's own keys, for the script.
     handed_on: Option<Object>,
-    env: Env,
-    /// Whether the configuration keeps the targets' keys from judges.
-    scrub: bool,
+    rule: EnvironmentRule,
     processes: Arc<Processes>,
 }
 
@@ -64,7 +62,7 @@ pub struct CodeJudgeConfig {
     /// `use_judge_provider: true` with `judge_provider: {max_calls}`.
     #[schemars(with = "Option<serde_json::Value>")]
     pub target: Option<u64>,
-    /// Variables that the script gets although a target uses them as secrets; with a proxy it gets none of those.
+    /// Secrets that the script gets although it has a proxy, or the configuration says `env: scrub`: names of variables.
     #[serde(default)]
     pub pass_env: Vec<String>,
 }
@@ -80,7 +78,7 @@ impl FromConfig for CodeJudge {
     fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Self> {
         let handed_on = handed_on(fields);
         let max_calls = max_calls(fields);
-        let pass_env = fields.take("pass_env").unwrap_or_default();
+        let pass_env = fields.passed_variables().unwrap_or_default();
         let cwd = cwd(fields, build);
         let timeout_seconds = fields.take("timeout_seconds");
         let script: Script = fields.need_of(&["script", "command"])?;
@@ -88,13 +86,10 @@ impl FromConfig for CodeJudge {
         for file in script.files(&cwd) {
             build.depends_on(&file);
         }
-        Some(Self {
-            config: CodeJudgeConfig { script, cwd, timeout_seconds, target: max_calls, pass_env },
-            handed_on,
-            env: fields.env().clone(),
-            scrub: build.scrub_judges,
-            processes: Arc::clone(build.processes),
-        })
+        let rule = EnvironmentRule::of_program(fields.env(), build.scrub_judges, &pass_env);
+        let config = CodeJudgeConfig { script, cwd, timeout_seconds, target: max_calls, pass_env };
+        let processes = Arc::clone(build.processes);
+        Some(Self { handed_on, ..Self::new(config, rule, processes) })
     }
 }
 
@@ -192,6 +187,11 @@ impl Evaluator for CodeJudge {
         }
     }
 
+    fn children(&self) -> Vec<JudgeChild<'_>> {
+        let (access, passed) = (self.rule.access(), self.rule.passed());
+        vec![JudgeChild { name: "script".to_owned(), access, passed }]
+    }
+
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let stdin = payload::text(cx, self.handed_on.as_ref());
         let stdin = stdin.map_err(|error| ScriptFailure::Payload(error).into_error())?;
@@ -199,21 +199,22 @@ impl Evaluator for CodeJudge {
     }
 }
 
-/// What a script is given besides its input.
-#[derive(Debug, Default, Clone)]
-struct Environment {
-    env: Vec<(String, String)>,
-    /// Variables that it must not see.
-    withheld: Vec<String>,
-}
-
 impl CodeJudge {
+    /// With a proxy a script can ask the models without their keys, so it does not get those.
+    fn new(config: CodeJudgeConfig, rule: EnvironmentRule, processes: Arc<Processes>) -> Self {
+        let rule = match config.target {
+            Some(_) => rule.without_secrets_of_targets(),
+            None => rule,
+        };
+        Self { config, handed_on: None, rule, processes }
+    }
+
     /// A script of no eval file, for trying it out.
     pub fn of_script(
         argv: Vec<String>,
         cwd: PathBuf,
         max_calls: Option<u64>,
-        env: Env,
+        rule: EnvironmentRule,
         processes: Arc<Processes>,
     ) -> Self {
         let config = CodeJudgeConfig {
@@ -223,7 +224,7 @@ impl CodeJudge {
             target: max_calls,
             pass_env: Vec::new(),
         };
-        Self { config, handed_on: None, env, scrub: false, processes }
+        Self::new(config, rule, processes)
     }
 
     /// Runs the script on this input.
@@ -258,10 +259,9 @@ impl CodeJudge {
         targets: &dyn Targets,
         call: &CallContext,
     ) -> Result<(Result<Verdict, ScriptFailure>, Option<Use>), EvaluatorError> {
-        let withheld = self.withheld(targets);
+        let environment = self.rule.environment(targets.secret_variables());
         let Some(max_calls) = self.config.target else {
-            let given = Environment { env: Vec::new(), withheld };
-            return Ok((self.run(None, stdin, given, call).await, None));
+            return Ok((self.run(None, stdin, environment, call).await, None));
         };
         // Before the proxy listens, which takes an open file, too.
         let place = match self.processes.place_with_proxy(call).await {
@@ -274,7 +274,7 @@ impl CodeJudge {
             EvaluatorError::new(FailureKind::Provider, message)
         })?;
         let outcome = tokio::select! {
-            outcome = self.run(Some(place), stdin, Environment { env, withheld }, call) => outcome,
+            outcome = self.run(Some(place), stdin, environment.with(env), call) => outcome,
             () = proxy.serve(self.processes.proxy_connections()) => Err(ScriptFailure::Cancelled),
         };
         let used = proxy.used();
@@ -283,32 +283,18 @@ impl CodeJudge {
         Ok((outcome, Some(used)))
     }
 
-    /// The variables that the script must not see. With a proxy it can ask the models without their keys; without one it
-    /// inherits all, as in 2.x, unless the configuration says `judges: {env: scrub}`.
-    fn withheld(&self, targets: &dyn Targets) -> Vec<String> {
-        if self.config.target.is_none() && !self.scrub {
-            return Vec::new();
-        }
-        let is_passed = |name: &&str| self.config.pass_env.iter().any(|passed| passed == name);
-        let secrets = targets.secret_variables().into_iter();
-        secrets.filter(|name| !is_passed(name)).map(str::to_owned).collect()
-    }
-
     async fn run(
         &self,
         place: Option<RoomPermit<'_>>,
         stdin: String,
-        given: Environment,
+        env: ChildEnvironment,
         call: &CallContext,
     ) -> Result<Verdict, ScriptFailure> {
-        let Environment { env, withheld } = given;
-        let added = self.env.added().iter().filter(|(name, _)| !withheld.contains(name));
-        let added = added.map(|(name, value)| (name.clone(), value.clone()));
+        let withheld = env.withheld().to_owned();
         let command = Command {
             argv: self.config.script.argv(),
             cwd: self.config.cwd.clone(),
-            env: added.chain(env).collect(),
-            unset: withheld.clone(),
+            env,
             stdin: Stdin::Bytes(stdin.into_bytes()),
             time_limit: self.config.timeout_seconds.or(call.time_limit),
             output_cap: OUTPUT_CAP,

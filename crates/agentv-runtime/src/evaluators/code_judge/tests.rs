@@ -1,8 +1,7 @@
 //! Code judges against real scripts.
 
 use super::*;
-use crate::config::Cost;
-use crate::config::{Entry, FileSearch, Node, Note, Notes, Span};
+use crate::config::{Cost, Entry, Env, FileSearch, Node, Note, Notes, Span};
 use crate::evaluators::CaseDigest;
 use agentv_core::suite::{Attachment, Content, Fingerprint, InputMessage, Part, Role};
 use agentv_core::{

@@ -1,10 +1,9 @@
 //! Members' verdicts → one verdict: by weights, by a script, or by a model.
 
-use crate::config::Env;
 use crate::evaluators::ask::{Question, ask};
 use crate::evaluators::reply;
-use crate::process::{Command, Gentle, Processes, RunError, Stdin, first_program};
-use agentv_core::evaluator::{Needs, OnError};
+use crate::process::{Command, EnvironmentRule, Gentle, Processes, RunError, Stdin, first_program};
+use agentv_core::evaluator::{JudgeChild, Needs, OnError};
 use agentv_core::prompt::fill;
 use agentv_core::{EvalContext, EvaluatorError, Score, Verdict, Weight, score};
 use agentv_wire::{EvaluatorResult, FailureKind, Object, VerdictWord, number};
@@ -28,7 +27,7 @@ pub(super) struct Code {
     pub script: String,
     pub cwd: PathBuf,
     pub time_limit: Option<Duration>,
-    pub env: Env,
+    pub rule: EnvironmentRule,
     pub processes: Arc<Processes>,
 }
 
@@ -72,6 +71,13 @@ impl Aggregator {
         }
     }
 
+    /// What it starts.
+    pub(super) fn child(&self) -> Option<JudgeChild<'_>> {
+        let Self::Code(Code { rule, .. }) = self else { return None };
+        let (access, passed) = (rule.access(), rule.passed());
+        Some(JudgeChild { name: "aggregator".to_owned(), access, passed })
+    }
+
     /// The members as the record shows them: with the weights that counted. A script and a model look at every member,
     /// regardless of its own `weight`.
     pub(super) fn shown(&self, results: Vec<(EvaluatorResult, OnError)>) -> Vec<EvaluatorResult> {
@@ -112,14 +118,13 @@ impl Code {
         cx: &EvalContext<'_>,
     ) -> Result<Verdict, EvaluatorError> {
         let failed = |reason: String| EvaluatorError::new(FailureKind::Provider, reason);
-        let Self { script, cwd, time_limit, env, processes } = self;
+        let Self { script, cwd, time_limit, rule, processes } = self;
         let stdin = number::to_string_pretty(&json!({ "results": results(members) }))
             .map_err(|error| failed(error.to_string()))?;
         let command = Command {
             argv: Command::shell(script),
             cwd: cwd.clone(),
-            env: env.added().iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
-            unset: Vec::new(),
+            env: rule.environment(cx.targets.secret_variables()),
             stdin: Stdin::Bytes(stdin.into_bytes()),
             time_limit: time_limit.or(cx.call.time_limit),
             output_cap: OUTPUT_CAP,

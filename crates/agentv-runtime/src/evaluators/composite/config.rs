@@ -5,6 +5,7 @@ use super::aggregate::{Aggregator, Code};
 use crate::config::{Fields, Kind, Leftovers, Node, suggestion};
 use crate::evaluators::script::Script;
 use crate::evaluators::{Build, entry, template};
+use crate::process::EnvironmentRule;
 use agentv_core::{EvaluatorEntry, Weight};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 pub struct CompositeConfig {
     /// The members: evaluators of any type, composites too. Their own `weight` does not count here.
     pub evaluators: Vec<serde_json::Value>,
-    /// `{type: weighted_average, weights: {member: n}}`, `{type: code_judge, path: <shell command>, cwd, timeout_seconds}` or
+    /// `{type: weighted_average, weights: {member: n}}`, `{type: code_judge, path: <shell command>, cwd, timeout_seconds, pass_env}` or
     /// `{type: llm_judge, prompt: <file or template with {{EVALUATOR_RESULTS_JSON}}>, target}`.
     pub aggregator: serde_json::Value,
 }
@@ -61,7 +62,7 @@ fn members(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Vec<Eva
 }
 
 fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggregator> {
-    let env = fields.env().clone();
+    let env = fields.env();
     let Some(node) = fields.node("aggregator") else {
         let message = format!("{} needs an `aggregator`", fields.owner());
         fields
@@ -78,6 +79,7 @@ fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggr
                 .take::<String>("cwd")
                 .map_or_else(|| build.eval_dir.to_owned(), |cwd| build.eval_dir.join(cwd));
             let time_limit = own.take("timeout_seconds");
+            let passed = own.passed_variables().unwrap_or_default();
             let script: String = own.need_of(&["path", "script", "command"])?;
             Script::Shell(script.clone()).check_files("path", &cwd, &mut own);
             depends_on_words(&script, &cwd, build);
@@ -85,7 +87,7 @@ fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggr
                 script,
                 cwd,
                 time_limit,
-                env,
+                rule: EnvironmentRule::of_program(env, build.scrub_judges, &passed),
                 processes: Arc::clone(build.processes),
             }))
         }

@@ -24,7 +24,7 @@ pub use config::CompositeConfig;
 
 use super::{Build, FromConfig, evaluate_all};
 use crate::config::Fields;
-use agentv_core::evaluator::{Needs, OnError};
+use agentv_core::evaluator::{JudgeChild, Needs, OnError};
 use agentv_core::record::{Graded, evaluator_result};
 use agentv_core::{EvalContext, Evaluator, EvaluatorEntry, EvaluatorError, Verdict};
 use agentv_wire::EvaluatorResult;
@@ -52,6 +52,17 @@ impl Evaluator for Composite {
     fn needs(&self) -> Needs<'_> {
         let members = self.members.iter().map(|member| member.evaluator.needs());
         members.fold(self.aggregator.needs(), Needs::and)
+    }
+
+    fn children(&self) -> Vec<JudgeChild<'_>> {
+        let members = self.members.iter().flat_map(|member| {
+            let children = member.evaluator.children().into_iter();
+            children.map(|child| JudgeChild {
+                name: format!("{}/{}", member.name, child.name),
+                ..child
+            })
+        });
+        members.chain(self.aggregator.child()).collect()
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {

@@ -36,6 +36,9 @@ pub struct LlmJudgeConfig {
     pub include_trace: Option<bool>,
     /// For prompt scripts.
     pub config: Option<Object>,
+    /// Secrets that a prompt script gets although the configuration says `env: scrub`: names of variables.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
     /// Accepted and ignored, as in 2.x.
     pub model: Option<String>,
 }
@@ -93,8 +96,10 @@ pub(super) fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option
         );
     }
     let judges = judges(fields);
+    let passed = fields.passed_variables().unwrap_or_default();
     let handed_on = handed_on(fields, explicit);
-    let prompt = prompt_node.map(|node| prompt::read(node, handed_on.clone(), fields, build));
+    let prompt =
+        prompt_node.map(|node| prompt::read(node, (handed_on.clone(), &passed), fields, build));
 
     let task = match (rubrics, prompt) {
         (Some(rubrics), _) => Task::Check(rubrics?),
@@ -108,13 +113,7 @@ pub(super) fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option
         (None, Some(prompt)) => Task::Grade(Prompt { include_trace, ..prompt? }),
         (None, None) => Task::Grade(Prompt { include_trace, ..Prompt::default() }),
     };
-    Some(LlmJudge {
-        task,
-        judges: judges?,
-        max_asks,
-        env: fields.env().clone(),
-        processes: Arc::clone(build.processes),
-    })
+    Some(LlmJudge { task, judges: judges?, max_asks, processes: Arc::clone(build.processes) })
 }
 
 fn judges(fields: &mut Fields<'_, '_>) -> Option<Judges> {

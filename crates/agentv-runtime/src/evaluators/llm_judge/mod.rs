@@ -24,9 +24,9 @@ pub use config::{LlmJudgeConfig, VoteRule};
 
 use super::ask::{Question, ask};
 use super::{Build, FromConfig, reply};
-use crate::config::{Env, Fields};
+use crate::config::Fields;
 use crate::process::Processes;
-use agentv_core::evaluator::{AnswerDetail, Needs};
+use agentv_core::evaluator::{AnswerDetail, JudgeChild, Needs};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, NamedProvider, Verdict};
 use async_trait::async_trait;
 use config::Judges;
@@ -41,7 +41,6 @@ pub struct LlmJudge {
     task: Task,
     judges: Judges,
     max_asks: u64,
-    env: Env,
     processes: Arc<Processes>,
 }
 
@@ -71,7 +70,6 @@ impl LlmJudge {
             task: Task::Grade(Prompt::default()),
             judges: Judges::Default,
             max_asks: config::MAX_ASKS,
-            env: Env::default(),
             processes: Arc::clone(processes),
         }
     }
@@ -129,9 +127,16 @@ impl Evaluator for LlmJudge {
         needs
     }
 
+    fn children(&self) -> Vec<JudgeChild<'_>> {
+        match &self.task {
+            Task::Grade(prompt) => prompt.child().into_iter().collect(),
+            Task::Check(_) => Vec::new(),
+        }
+    }
+
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let user = match &self.task {
-            Task::Grade(prompt) => prompt.render(cx, &self.env, &self.processes).await?,
+            Task::Grade(prompt) => prompt.render(cx, &self.processes).await?,
             Task::Check(rubrics) => rubrics.prompt(cx),
         };
         match &self.judges {

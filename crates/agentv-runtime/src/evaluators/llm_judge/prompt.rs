@@ -1,9 +1,10 @@
 //! What a judge is told.
 
-use crate::config::{Env, Fields, Kind, Node};
+use crate::config::{Fields, Kind, Node};
 use crate::evaluators::script::Script;
 use crate::evaluators::{Build, payload, template};
-use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use crate::process::{Command, EnvironmentRule, Gentle, Processes, RunError, Stdin};
+use agentv_core::evaluator::JudgeChild;
 use agentv_core::prompt::fill;
 use agentv_core::{EvalContext, EvaluatorError};
 use agentv_wire::{FailureKind, Object, number};
@@ -46,6 +47,7 @@ pub(super) enum PromptSource {
         script: Script,
         cwd: PathBuf,
         config: Option<Object>,
+        rule: EnvironmentRule,
     },
 }
 
@@ -69,13 +71,13 @@ const OUTPUT_CAP: usize = 10 << 20;
 /// Reads `prompt`.
 pub(super) fn read(
     node: &Node<'_>,
-    config: Option<Object>,
+    (config, passed): (Option<Object>, &[String]),
     fields: &mut Fields<'_, '_>,
     build: &mut Build<'_>,
 ) -> Option<Prompt> {
     let source = match &node.kind {
         Kind::Text(text) => from_text(text, node, fields, build)?,
-        Kind::Map(_) => from_script(node, config, fields, build)?,
+        Kind::Map(_) => from_script(node, (config, passed), fields, build)?,
         _ => {
             let message = format!(
                 "`prompt` of {} must be text or `{{script: […]}}`, not {}",
@@ -115,7 +117,7 @@ fn from_text(
 /// `{script: [program, …, file]}`: the last word is looked up like a file, and the program runs beside it.
 fn from_script(
     node: &Node<'_>,
-    config: Option<Object>,
+    (config, passed): (Option<Object>, &[String]),
     fields: &mut Fields<'_, '_>,
     build: &mut Build<'_>,
 ) -> Option<PromptSource> {
@@ -144,7 +146,9 @@ fn from_script(
     *last = found.path.to_string_lossy().into_owned();
     let cwd =
         found.path.parent().map_or_else(|| build.eval_dir.to_owned(), std::path::Path::to_owned);
-    Some(PromptSource::Script { script: Script::Argv(argv), cwd, config: own_config.or(config) })
+    let script = Script::Argv(argv);
+    let rule = EnvironmentRule::of_program(fields.env(), build.scrub_judges, passed);
+    Some(PromptSource::Script { script, cwd, config: own_config.or(config), rule })
 }
 
 impl Prompt {
@@ -156,6 +160,13 @@ impl Prompt {
         }
     }
 
+    /// The same with the secrets that it gets.
+    pub(super) fn child(&self) -> Option<JudgeChild<'_>> {
+        let PromptSource::Script { rule, .. } = &self.source else { return None };
+        let (access, passed) = (rule.access(), rule.passed());
+        Some(JudgeChild { name: "prompt".to_owned(), access, passed })
+    }
+
     /// Whether a program prints it.
     pub(super) fn is_script(&self) -> bool {
         matches!(self.source, PromptSource::Script { .. })
@@ -165,24 +176,18 @@ impl Prompt {
     pub(super) async fn render(
         &self,
         cx: &EvalContext<'_>,
-        env: &Env,
         processes: &Processes,
     ) -> Result<String, EvaluatorError> {
         let template: Cow<'_, str> = match &self.source {
             PromptSource::Default => DEFAULT.into(),
             PromptSource::Template(template) => template.as_str().into(),
-            PromptSource::Script { script, cwd, config } => {
+            PromptSource::Script { script, cwd, config, rule } => {
                 let stdin = payload::text(cx, config.as_ref())
                     .map_err(|error| failed(&error.to_string()))?;
                 let command = Command {
                     argv: script.argv(),
                     cwd: cwd.clone(),
-                    env: env
-                        .added()
-                        .iter()
-                        .map(|(name, value)| (name.clone(), value.clone()))
-                        .collect(),
-                    unset: Vec::new(),
+                    env: rule.environment(cx.targets.secret_variables()),
                     stdin: Stdin::Bytes(stdin.into_bytes()),
                     time_limit: cx.call.time_limit,
                     output_cap: OUTPUT_CAP,

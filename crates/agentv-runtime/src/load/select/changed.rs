@@ -1,7 +1,8 @@
 //! What was changed since a Git revision.
 
+use crate::config::Env;
 use crate::evaluators::ChangedFiles;
-use crate::process::{Command, Gentle, Processes, RunError, Stdin};
+use crate::process::{ChildEnvironment, Command, Gentle, Processes, RunError, Stdin};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 /// How long Git may take for one answer.
 const LIMIT: Duration = Duration::from_mins(2);
+/// What Git needs to run, and to find the user's settings: which directories are safe, which files are ignored. Nothing else
+/// reaches it: in a hook, `GIT_DIR` and `GIT_INDEX_FILE` mean another repository or another state of it.
+const TO_RUN: &[&str] =
+    &["PATH", "TMPDIR", "LD_LIBRARY_PATH", "DEVELOPER_DIR", "HOME", "XDG_CONFIG_HOME"];
 /// How much Git may say. A path is seldom longer than 100 bytes.
 const CAP: usize = 64 << 20;
 
@@ -31,16 +36,16 @@ pub enum ChangedError {
 pub async fn changed_since(
     revision: &str,
     dir: &Path,
-    processes: &Processes,
+    (env, processes): (&Env, &Processes),
 ) -> Result<ChangedFiles, ChangedError> {
-    let git = Git { dir: dir.to_owned(), processes };
+    let git = Git { dir: dir.to_owned(), env, processes };
     let top = git.try_ask(&["rev-parse", "--show-toplevel"]).await?;
     let top = top.ok_or_else(|| ChangedError::NoRepository(dir.to_owned()))?;
     let top = PathBuf::from(top.trim_end_matches('\n'));
     let name = format!("{revision}^{{commit}}");
     let commit = git.try_ask(&["rev-parse", "--verify", "--end-of-options", &name]).await?;
     let commit = commit.ok_or_else(|| ChangedError::NoRevision(revision.to_owned()))?;
-    let git = Git { dir: top.clone(), processes };
+    let git = Git { dir: top.clone(), env, processes };
     let changed = git.ask(&["diff", "--name-only", "--no-renames", "-z", commit.trim()]).await?;
     let new = git.ask(&["ls-files", "--others", "--exclude-standard", "-z"]).await?;
     let paths = changed.split('\0').chain(new.split('\0')).filter(|path| !path.is_empty());
@@ -49,6 +54,7 @@ pub async fn changed_since(
 
 struct Git<'a> {
     dir: PathBuf,
+    env: &'a Env,
     processes: &'a Processes,
 }
 
@@ -66,8 +72,7 @@ impl Git<'_> {
         let command = Command {
             argv: argv.collect(),
             cwd: self.dir.clone(),
-            env: Vec::new(),
-            unset: Vec::new(),
+            env: ChildEnvironment::only(self.env, TO_RUN),
             stdin: Stdin::Nothing,
             time_limit: Some(LIMIT),
             output_cap: CAP,

@@ -60,7 +60,7 @@ impl EvaluatorBuilder {
             search: self.files.search(),
             processes: &self.processes,
             on_error: self.on_error,
-            scrub_judges: self.files.guidelines().scrub_judges,
+            scrub_judges: self.files.guidelines().scrub.judges,
             digests: &self.digests,
             fingerprint,
         }

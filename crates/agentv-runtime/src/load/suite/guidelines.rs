@@ -1,6 +1,6 @@
 //! Which files are guidelines: they go to the front of the prompt instead of into the question.
 
-use crate::config::{Env, Fields, Leftovers, Note, Notes};
+use crate::config::{Env, Fields, Leftovers, Note, Notes, Scrub};
 use crate::file_input;
 use crate::load::select::glob::Glob;
 use crate::load::syntax::yaml;
@@ -23,8 +23,8 @@ pub(in crate::load) struct Guidelines {
     globs: Option<Vec<Glob>>,
     /// Patterns see paths from each of these folders.
     folders: Vec<PathBuf>,
-    /// Whether `judges: {env: scrub}` holds: scripts that grade are kept from the targets' keys.
-    pub(super) scrub_judges: bool,
+    /// Whose children get only the secrets that they are passed.
+    pub(super) scrub: Scrub,
     /// Texts that are masked besides secrets: `redact: [PATTERN]`.
     pub(super) redact: Vec<String>,
 }
@@ -34,6 +34,7 @@ pub(in crate::load) struct Guidelines {
 pub(in crate::load) struct Configuration {
     patterns: Option<Vec<Glob>>,
     scrub_judges: Option<bool>,
+    scrub_targets: Option<bool>,
     redact: Vec<String>,
 }
 
@@ -60,15 +61,16 @@ impl Guidelines {
             }
             whole.patterns = whole.patterns.or(configuration.patterns);
             whole.scrub_judges = whole.scrub_judges.or(configuration.scrub_judges);
+            whole.scrub_targets = whole.scrub_targets.or(configuration.scrub_targets);
             // Patterns add up: a nearer file must not show what one above it hides.
             whole.redact.extend(configuration.redact);
         }
-        let guidelines = Self {
-            globs: whole.patterns,
-            folders,
-            scrub_judges: whole.scrub_judges.unwrap_or(false),
-            redact: whole.redact,
+        let scrub = Scrub {
+            judges: whole.scrub_judges.unwrap_or(false),
+            targets: whole.scrub_targets.unwrap_or(false),
         };
+        let redact = whole.redact;
+        let guidelines = Self { globs: whole.patterns, folders, scrub, redact };
         (guidelines, notes)
     }
 
@@ -135,10 +137,13 @@ pub(in crate::load) fn check(text: &str, notes: &mut Notes) -> Option<Configurat
             }
         }
     }
-    let scrub_judges = scrub_judges(&mut fields);
+    let scrub = scrub(&mut fields);
+    let scrub_judges = scrub_of("judges", &mut fields).or(scrub);
+    let scrub_targets = scrub_of("targets", &mut fields).or(scrub);
     let redact = redact(&mut fields);
     fields.finish(Leftovers::Warn);
-    Some(Configuration { patterns: patterns.map(|_| globs), scrub_judges, redact })
+    let patterns = patterns.map(|_| globs);
+    Some(Configuration { patterns, scrub_judges, scrub_targets, redact })
 }
 
 /// `redact: [PATTERN]`
@@ -151,17 +156,24 @@ fn redact(fields: &mut Fields<'_, '_>) -> Vec<String> {
     patterns
 }
 
-/// `judges: {env: scrub | inherit}`
-fn scrub_judges(fields: &mut Fields<'_, '_>) -> Option<bool> {
-    let mut judges = fields.sub(&["judges"])?;
-    let env: Option<String> = judges.take("env");
-    judges.finish(Leftovers::Warn);
-    match env?.as_str() {
+/// `judges: {env: scrub | inherit}`, and the same of `targets`.
+fn scrub_of(key: &'static str, fields: &mut Fields<'_, '_>) -> Option<bool> {
+    let mut own = fields.sub(&[key])?;
+    let scrub = scrub(&mut own);
+    own.finish(Leftovers::Warn);
+    scrub
+}
+
+/// `env: scrub | inherit`
+fn scrub(fields: &mut Fields<'_, '_>) -> Option<bool> {
+    let env: String = fields.take("env")?;
+    match env.as_str() {
         "scrub" => Some(true),
         "inherit" => Some(false),
         other => {
-            let message = format!("`env` of `judges` must be `scrub` or `inherit`, not `{other}`");
-            judges.error("config::judges", "env", message);
+            let message =
+                format!("`env` of {} must be `scrub` or `inherit`, not `{other}`", fields.owner());
+            fields.error("config::env-choice", "env", message).help("write `env: scrub`");
             None
         }
     }

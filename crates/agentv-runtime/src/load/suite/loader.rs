@@ -7,7 +7,7 @@ use super::guidelines::Guidelines;
 use super::head::{CASES, Head};
 use super::scope::{CaseFilter, CaseScope, SuiteScope};
 use super::{duplicates, split, v2_notes};
-use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Span};
+use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Scrub, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use crate::load::dataset::judged::JudgedCases;
 use crate::load::dataset::source::{CaseSource, SourceKind};
@@ -38,6 +38,8 @@ pub struct LoadedSuite {
     pub env_files: Vec<PathBuf>,
     /// Patterns of texts that are masked besides secrets.
     pub redact: Vec<String>,
+    /// Whose children get only the secrets that they are passed.
+    pub scrub: Scrub,
 }
 
 impl LoadedSuite {
@@ -67,6 +69,11 @@ impl Loader {
         self.load(path, |loader, notes| loader.json_text(&document.to_string(), notes))
     }
 
+    /// What the configuration says of the children of an eval file in this directory.
+    pub fn scrub(&self, eval_dir: &Path) -> Scrub {
+        Guidelines::load(eval_dir, &self.repo_root).0.scrub
+    }
+
     fn load(
         &self,
         path: &Path,
@@ -77,6 +84,7 @@ impl Loader {
         let dir = path.parent().unwrap_or(Path::new("/"));
         let (guidelines, guideline_notes) = Guidelines::load(dir, &self.repo_root);
         let redact = guidelines.redact.clone();
+        let scrub = guidelines.scrub;
         let dirs = dotenv::directories(dir, &self.repo_root, &self.working_dir);
         let (env, env_files, env_notes) = dotenv::overlay(&self.env, &dirs);
         let files =
@@ -94,6 +102,7 @@ impl Loader {
             env,
             env_files,
             redact,
+            scrub,
         });
         (loaded, report)
     }

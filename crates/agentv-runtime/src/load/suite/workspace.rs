@@ -27,6 +27,7 @@ pub(in crate::load) fn read(
         let node = own.expanded("setup", node)?;
         setup(&node, &owner, &mut own)
     });
+    let pass_env = own.passed_variables();
     let keep = own.take::<String>("keep").map(|name| keep(&name, &mut own));
     own.finish(Leftovers::Refuse);
     if own.failed() {
@@ -35,6 +36,7 @@ pub(in crate::load) fn read(
     Some(WorkspaceSpec {
         template: template.flatten(),
         setup: setup.flatten(),
+        pass_env,
         keep: keep.flatten(),
     })
 }

@@ -1,12 +1,12 @@
 //! The text of files.
 
 use crate::config::Notes;
-use crate::file_input;
+use crate::file_input::{self, CAP};
 use std::path::Path;
 
 /// The text of a file, which must be UTF-8. The user may have named a pipe.
 pub(in crate::load) fn read_text(path: &Path, notes: &mut Notes) -> Option<String> {
-    let bytes = match file_input::read_argument(path) {
+    let bytes = match file_input::read_argument(path, CAP) {
         Ok(bytes) => bytes,
         Err(error) => {
             notes.error("file::unreadable", None, format!("the file cannot be read: {error}"));

@@ -431,7 +431,8 @@ mod tests {
             writeln!(bomb, "a{level}: &a{level} [{items}]").unwrap();
         }
         refuses(&bomb, "repeat too much");
-        let nested: String = (0..200).map(|level| format!("[&a{level} ")).collect();
+        let nested: Vec<String> = (0..200).map(|level| format!("[&a{level} ")).collect();
+        let nested = nested.concat();
         let items = vec!["x"; 2000].join(",");
         refuses(&format!("{nested}[{items}]{}", "]".repeat(200)), "nested too much");
         refuses(&"[".repeat(2000), "");

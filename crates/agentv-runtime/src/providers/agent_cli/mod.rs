@@ -4,6 +4,7 @@
 mod bounded;
 mod conversation;
 mod log;
+pub mod model_keys;
 mod place;
 pub mod prompt;
 mod reader;
@@ -22,7 +23,8 @@ pub use settings::{AgentSettings, CommonSettings, LogFormat};
 use super::{Billing, Deps, FromSettings, Need, Starter};
 use crate::config::Fields;
 use crate::process::{
-    Captured, Command, FindError, Gentle, Output, ProgramExit, RunError, Stdin, Watch, find,
+    Captured, Command, EnvironmentRule, FindError, Gentle, Output, ProgramExit, RunError, Stdin,
+    Watch, find,
 };
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{CallContext, Provider, ProviderError, ProviderInfo, Request, Response};
@@ -76,6 +78,14 @@ pub trait Client: fmt::Debug + Clone + JsonSchema + Send + Sync + 'static {
     const LOG_VARIABLES: Option<LogVariables>;
     /// Variables that it must not inherit.
     const UNSET: &'static [&'static str] = &[];
+    /// The secrets that it needs: names of variables. All others that its target does not pass are kept from it.
+    fn secrets(&self) -> Vec<String>;
+
+    /// The variable that it gets the target's `api_key` in, if there is one.
+    fn key_variable(&self) -> Option<String> {
+        None
+    }
+
     /// Whether it finds its prompt as `prompt.md` in a directory of its own, too.
     const KEEPS_PROMPT: bool = false;
 
@@ -147,6 +157,7 @@ pub struct AgentInvocation {
 pub struct AgentCli<C> {
     client: C,
     settings: CommonSettings,
+    rule: EnvironmentRule,
     deps: Deps,
     /// The program, once it was found.
     program: OnceLock<Vec<OsString>>,
@@ -180,8 +191,13 @@ impl<C: Client> FromSettings for AgentCli<C> {
         vec![Need::Program { program, key: "executable" }]
     }
 
+    fn environment(settings: &Self::Settings, deps: &Deps) -> Option<EnvironmentRule> {
+        Some(settings.rule(deps))
+    }
+
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self {
         Self {
+            rule: settings.rule(deps),
             client: settings.client,
             settings: settings.common,
             deps: deps.clone(),
@@ -203,7 +219,8 @@ impl<C: Client> Provider for AgentCli<C> {
         let log_file = log.as_ref().map(|log| log.path().to_owned());
         let listener = Arc::new(Listener::<C::Reader>::new(log));
         let watch = Watch { watcher: listener.clone(), grace: self.settings.exit_grace_seconds };
-        let command = self.command(call, place.path())?;
+        let command = self.command(call, place.path(), cx)?;
+        let withheld = command.env.withheld().to_owned();
 
         let ran = self.deps.processes.run_watched(command, Some(watch), cx).await;
         let heard = listener.finish();
@@ -226,6 +243,7 @@ impl<C: Client> Provider for AgentCli<C> {
                 Ok(response)
             }
             Err(mut error) => {
+                error.message.push_str(&hint(&error.message, &withheld));
                 error.metadata.extend(noted);
                 Err(error)
             }
@@ -320,21 +338,41 @@ impl<C: Client> AgentCli<C> {
             .ok()
     }
 
-    fn command(&self, call: AgentInvocation, cwd: &Path) -> Result<Command, ProviderError> {
+    fn command(
+        &self,
+        call: AgentInvocation,
+        cwd: &Path,
+        cx: &CallContext,
+    ) -> Result<Command, ProviderError> {
         let mut argv = self.program()?.to_vec();
         argv.extend(call.args.into_iter().map(OsString::from));
-        let added = self.deps.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
         Ok(Command {
             argv,
             cwd: cwd.to_owned(),
-            env: added.chain(call.env).chain(self.settings.env.0.iter().cloned()).collect(),
-            unset: C::UNSET.iter().map(ToString::to_string).collect(),
+            env: self
+                .rule
+                .of_call(&self.deps.secrets, cx.purpose.role)
+                .without(C::UNSET)
+                .with(call.env)
+                .with(self.settings.env.0.iter().cloned()),
             stdin: call.stdin.map_or(Stdin::Nothing, |text| Stdin::Bytes(text.into_bytes())),
             time_limit: self.settings.timeout_seconds,
             output_cap: OUTPUT_CAP,
             gentle: C::GENTLE,
         })
     }
+}
+
+/// What to do for an agent that seems to miss a key, if some were kept from it.
+fn hint(message: &str, withheld: &[String]) -> String {
+    const SIGNS: [&str; 7] =
+        ["api key", "api_key", "log in", "login", "authenticat", "unauthorized", "credential"];
+    let message = message.to_ascii_lowercase();
+    if withheld.is_empty() || !SIGNS.iter().any(|sign| message.contains(sign)) {
+        return String::new();
+    }
+    let names = withheld.join(", ");
+    format!("; it does not see the secrets {names}: name what it needs in `pass_env` of the target")
 }
 
 /// What the record says besides the client's own facts.

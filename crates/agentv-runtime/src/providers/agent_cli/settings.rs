@@ -1,7 +1,8 @@
 //! Keys that all agent programs share.
 
-use super::LogVariables;
+use super::{Client, Deps, LogVariables};
 use crate::config::{Fields, FromNode, Node, Variables, Wrong};
+use crate::process::EnvironmentRule;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,6 +18,13 @@ pub struct AgentSettings<C: JsonSchema> {
     pub(super) client: C,
     #[schemars(flatten)]
     pub(super) common: CommonSettings,
+}
+
+impl<C: Client> AgentSettings<C> {
+    pub(super) fn rule(&self, deps: &Deps) -> EnvironmentRule {
+        EnvironmentRule::of_agent(&deps.env, self.client.secrets(), &self.common.pass_env)
+            .setting(self.client.key_variable().into_iter().chain(self.common.env.names()))
+    }
 }
 
 /// Users are told of the client, not of this struct.
@@ -53,6 +61,9 @@ pub struct CommonSettings {
     /// Variables for the agent, on top of those that it inherits. Values may be `${{ VARIABLE }}`.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub env: Variables,
+    /// More secrets that the agent gets, besides those that it needs itself: names of variables.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
     #[schemars(flatten)]
     pub log: LogSettings,
 }
@@ -114,6 +125,7 @@ impl CommonSettings {
             exit_grace_seconds: fields.take("exit_grace_seconds").unwrap_or(EXIT_GRACE),
             system_prompt: fields.take("system_prompt"),
             env: Variables::read("env", fields),
+            pass_env: fields.passed_variables().unwrap_or_default(),
             log: LogSettings::read(fields, variables),
         }
     }

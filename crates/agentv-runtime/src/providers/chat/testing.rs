@@ -1,7 +1,7 @@
 //! What the tests of the chat APIs share: settings from keys, a provider that asks a fake server, the questions.
 
 use crate::config::{Cost, Entry, Env, Fields, Kind, Node, Notes, Span};
-use crate::process::Processes;
+use crate::process::{Processes, SecretPolicy};
 use crate::providers::{Deps, FromSettings};
 use agentv_core::{CallContext, EvalId, Provider, ProviderError, Request, Response};
 use agentv_test_support::{FakeLlm, FakeReply};
@@ -58,6 +58,7 @@ pub(in crate::providers) fn provider<P: FromSettings>(keys: &Value) -> P {
         eval_dir: ".".into(),
         working_dir: ".".into(),
         env: Env::default(),
+        secrets: SecretPolicy::default(),
         processes: Processes::new("chat-test".to_owned()),
         health: std::sync::Arc::default(),
         redactor: std::sync::Arc::default(),

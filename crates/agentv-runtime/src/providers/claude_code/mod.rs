@@ -14,7 +14,7 @@ mod tests;
 
 pub use reader::ClaudeReader;
 
-use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, model_keys, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -25,7 +25,9 @@ use schemars::JsonSchema;
 pub type ClaudeCode = AgentCli<ClaudeCodeSettings>;
 
 /// `provider: claude-code`: the answer is what `claude` calls its result. Tool calls with their results, tokens, cost and
-/// durations are read from its stream.
+/// durations are read from its stream. Secrets that it is given: `ANTHROPIC_API_KEY`, `ANTHROPIC_AUTH_TOKEN`,
+/// `ANTHROPIC_FOUNDRY_API_KEY`, `CLAUDE_CODE_OAUTH_TOKEN`, `GOOGLE_APPLICATION_CREDENTIALS`, `AWS_ACCESS_KEY_ID`,
+/// `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AWS_BEARER_TOKEN_BEDROCK`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct ClaudeCodeSettings {
     /// For `--model`: `sonnet`, `opus`, `haiku` or a full name. May be `${{ VARIABLE }}`.
@@ -47,6 +49,18 @@ impl Client for ClaudeCodeSettings {
 
     const BILLING: Billing = Billing::told(Tells::Always, Tells::Always);
     type Reader = ClaudeReader;
+
+    /// Its own, and those of the clouds that it can call instead.
+    fn secrets(&self) -> Vec<String> {
+        let own = [
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_FOUNDRY_API_KEY",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ];
+        own.iter().chain(model_keys::AWS).map(ToString::to_string).collect()
+    }
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         Some(Self { model: fields.env_text(&["model"]) })

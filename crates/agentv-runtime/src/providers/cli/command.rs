@@ -127,26 +127,28 @@ impl Cli {
         let script = call.render(&self.settings.files_format, output_file);
         cx.log.verbose(|| {
             let label = call.label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
-            let (target, cwd) = (&self.target, call.cwd.display());
+            let (target, cwd) = (&self.deps.target, call.cwd.display());
             format!("[cli-provider:{target}]{label} cwd={cwd} command={script}")
         });
-        let added = self.env.added().iter().map(|(name, value)| (name.clone(), value.clone()));
         // In a workspace this is how the command finds what stands beside the eval file.
-        let eval_dir = self.eval_dir.to_string_lossy().into_owned();
+        let eval_dir = self.deps.eval_dir.to_string_lossy().into_owned();
         let own =
             [(EVAL_DIR.to_owned(), eval_dir), (TRIAL.to_owned(), call.values.trial.to_string())];
         let command = Command {
             argv: Command::shell(script),
             cwd: call.cwd.to_owned(),
-            env: own.into_iter().chain(added).chain(self.settings.env.0.iter().cloned()).collect(),
-            unset: Vec::new(),
+            env: self
+                .rule
+                .of_call(&self.deps.secrets, cx.purpose.role)
+                .with(own)
+                .with(self.settings.env.0.iter().cloned()),
             stdin: Stdin::Nothing,
             time_limit: call.time_limit,
             output_cap: call.output_cap,
             gentle: Gentle::Terminate,
         };
         // In a box of its own, so that this one stays small.
-        let ended = Box::pin(self.processes.run(command, cx)).await;
+        let ended = Box::pin(self.deps.processes.run(command, cx)).await;
         ended.map_err(|error| run_error(&error))
     }
 
@@ -164,7 +166,7 @@ impl Cli {
         let prefix = if self.settings.keep_temp_files {
             format!("agentv-{name}-")
         } else {
-            self.processes.temp_prefix(&name)
+            self.deps.processes.temp_prefix(&name)
         };
         let made = tempfile::Builder::new()
             .prefix(&prefix)

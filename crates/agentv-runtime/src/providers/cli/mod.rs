@@ -24,32 +24,27 @@ mod tests;
 pub use command::FilesFormat;
 pub use settings::{CliSettings, Healthcheck};
 
-use super::{Deps, FromSettings, Health, Need};
-use crate::config::{Env, Fields, Leftovers};
+use super::{Deps, FromSettings, Need};
+use crate::config::{Fields, Leftovers};
 use crate::file_input;
-use crate::process::{Processes, first_program};
+use crate::process::{EnvironmentRule, first_program};
 use agentv_core::call::Role;
 use agentv_core::provider::{PromptMode, RecordedAs};
 use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
-    TargetName,
 };
 use async_trait::async_trait;
 use command::{CommandCall, OUTPUT_CAP, Values};
 use output::ParsedOutput;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Runs a command per question, or one for many.
 #[derive(Debug)]
 pub struct Cli {
     settings: CliSettings,
-    target: TargetName,
-    eval_dir: PathBuf,
-    env: Env,
-    processes: Arc<Processes>,
-    /// What the health check found. It runs once per run; calls that come meanwhile wait for it.
-    health: Health,
+    rule: EnvironmentRule,
+    /// Its health check runs once per run; calls that come meanwhile wait for it.
+    deps: Deps,
 }
 
 impl FromSettings for Cli {
@@ -75,15 +70,12 @@ impl FromSettings for Cli {
         command.into_iter().chain(probe).collect()
     }
 
+    fn environment(settings: &CliSettings, deps: &Deps) -> Option<EnvironmentRule> {
+        Some(settings.rule(deps))
+    }
+
     fn from_settings(settings: CliSettings, deps: &Deps) -> Self {
-        Self {
-            settings,
-            target: deps.target.clone(),
-            eval_dir: deps.eval_dir.clone(),
-            env: deps.env.clone(),
-            processes: Arc::clone(&deps.processes),
-            health: Arc::clone(&deps.health),
-        }
+        Self { rule: settings.rule(deps), settings, deps: deps.clone() }
     }
 }
 
@@ -116,9 +108,12 @@ impl Provider for Cli {
     async fn prepare(&self, cx: &CallContext) -> Result<(), ProviderError> {
         let Some(check) = &self.settings.healthcheck else { return Ok(()) };
         // Boxed, as most commands have no check, and would make room for one at every call.
-        let found = Box::pin(self.health.get_or_try_init(|| self.examine(check, cx))).await?;
+        let found = Box::pin(self.deps.health.get_or_try_init(|| self.examine(check, cx))).await?;
         found.clone().map_err(|reason| {
-            ProviderError::failed(format!("CLI healthcheck failed for '{}': {reason}", self.target))
+            ProviderError::failed(format!(
+                "CLI healthcheck failed for '{}': {reason}",
+                self.deps.target
+            ))
         })
     }
 
@@ -143,7 +138,10 @@ impl Cli {
 
     /// A directory, which is the eval file's or relative to it.
     fn resolve(&self, dir: Option<&str>) -> PathBuf {
-        dir.map_or_else(|| self.eval_dir.clone(), |dir| self.eval_dir.join(Path::new(dir)))
+        dir.map_or_else(
+            || self.deps.eval_dir.clone(),
+            |dir| self.deps.eval_dir.join(Path::new(dir)),
+        )
     }
 
     /// Adds the trace that an output names, and passes on what was odd about it. `dirs` are those that the command may
@@ -172,7 +170,7 @@ impl Cli {
             }
         }
         for problem in problems {
-            cx.log.warn(format!("[cli-provider:{}] {eval_id}: {problem}", self.target));
+            cx.log.warn(format!("[cli-provider:{}] {eval_id}: {problem}", self.deps.target));
         }
         response
     }

@@ -1,7 +1,9 @@
 //! The keys of a `cli` target.
 
+use super::Deps;
 use super::command::FilesFormat;
 use crate::config::{Fields, Leftovers, Span, Variables};
+use crate::process::EnvironmentRule;
 use agentv_core::prompt::placeholder::{Placeholder, Template};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -41,6 +43,9 @@ pub struct CliSettings {
     /// Variables for the command, on top of those that it inherits. Values may be `${{ VARIABLE }}`.
     #[schemars(with = "Option<BTreeMap<String, String>>")]
     pub env: Variables,
+    /// Secrets that the command gets although the configuration says `env: scrub`: names of variables.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
 }
 
 /// How to find out whether a target is fit to be asked.
@@ -82,6 +87,7 @@ impl CliSettings {
             fields.take_of(&["keep_temp_files", "keep_output_files"]).unwrap_or_default();
         Some(Self {
             env: Variables::read("env", fields),
+            pass_env: fields.passed_variables().unwrap_or_default(),
             command_template: command_template?,
             files_format: files_format.map_or_else(FilesFormat::default, FilesFormat::new),
             cwd,
@@ -90,6 +96,13 @@ impl CliSettings {
             verbose,
             keep_temp_files,
         })
+    }
+}
+
+impl CliSettings {
+    pub(super) fn rule(&self, deps: &Deps) -> EnvironmentRule {
+        EnvironmentRule::of_program(&deps.env, deps.secrets.scrub.targets, &self.pass_env)
+            .setting(self.env.names())
     }
 }
 

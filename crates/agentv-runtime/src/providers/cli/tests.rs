@@ -1,14 +1,15 @@
 //! The cli provider against real commands and a real, tiny HTTP server.
 
 use super::*;
-use crate::config::{Cost, Entry, Kind, Node, Notes, Span};
+use crate::config::{Cost, Entry, Env, Kind, Node, Notes, Span};
+use crate::process::{Processes, SecretPolicy};
 use agentv_core::provider::ProviderErrorKind;
 use agentv_core::{EvalId, Log, LogLevel};
 use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpListener;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -74,6 +75,7 @@ impl Bench {
             eval_dir: dir.path().to_owned(),
             working_dir: dir.path().to_owned(),
             env: env(),
+            secrets: SecretPolicy::default(),
             processes: Processes::new(format!("cli-{}-{:p}", std::process::id(), &raw const dir)),
             health: Arc::default(),
             redactor: Arc::default(),

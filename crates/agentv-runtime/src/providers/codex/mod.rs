@@ -28,7 +28,8 @@ pub type Codex = AgentCli<CodexSettings>;
 
 /// `provider: codex`: the answer is the last message of `codex exec --json`, which gets its prompt on
 /// stdin. What it did are tool calls: `command_execution`, `file_change`, `web_search`, `todo_list` and `collab_tool_call`, as
-/// Codex names them, and `mcp__<server>__<tool>` for a tool of an MCP server. Tokens are counted; Codex tells no cost.
+/// Codex names them, and `mcp__<server>__<tool>` for a tool of an MCP server. Tokens are counted; Codex tells no cost. Secrets that it is
+/// given: `OPENAI_API_KEY`, `CODEX_API_KEY`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CodexSettings {
     /// For `--model`. May be `${{ VARIABLE }}`.
@@ -58,6 +59,11 @@ impl Client for CodexSettings {
 
     const BILLING: Billing = Billing::told(Tells::Never, Tells::Always);
     type Reader = CodexReader;
+
+    fn secrets(&self) -> Vec<String> {
+        let own = ["OPENAI_API_KEY", "CODEX_API_KEY"];
+        own.map(str::to_owned).into()
+    }
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         Some(Self { model: fields.env_text(&["model"]) })

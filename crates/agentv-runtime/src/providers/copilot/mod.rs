@@ -24,7 +24,8 @@ pub type Copilot = AgentCli<CopilotSettings>;
 
 /// `provider: copilot`: the answer is the last message of `copilot --output-format json`, which gets its prompt on stdin.
 /// Tool calls with their results are read from its stream; Copilot tells neither tokens nor cost. It may use all tools
-/// (`--allow-all-tools`), unless `args` say which (`--allow-tool`).
+/// (`--allow-all-tools`), unless `args` say which (`--allow-tool`). Secrets that it is given:
+/// `COPILOT_GITHUB_TOKEN`, `GH_TOKEN`, `GITHUB_TOKEN`, `COPILOT_PROVIDER_API_KEY`, `COPILOT_PROVIDER_BEARER_TOKEN`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CopilotSettings {
     /// For `--model`. May be `${{ VARIABLE }}`.
@@ -43,6 +44,17 @@ impl Client for CopilotSettings {
 
     const BILLING: Billing = Billing::told(Tells::Never, Tells::Never);
     type Reader = CopilotReader;
+
+    fn secrets(&self) -> Vec<String> {
+        let own = [
+            "COPILOT_GITHUB_TOKEN",
+            "GH_TOKEN",
+            "GITHUB_TOKEN",
+            "COPILOT_PROVIDER_API_KEY",
+            "COPILOT_PROVIDER_BEARER_TOKEN",
+        ];
+        own.map(str::to_owned).into()
+    }
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         Some(Self { model: fields.env_text(&["model"]) })

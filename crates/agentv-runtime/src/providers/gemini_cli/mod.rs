@@ -24,7 +24,8 @@ pub type GeminiCli = AgentCli<GeminiCliSettings>;
 
 /// `provider: gemini-cli`: the answer is the last message of `gemini -o stream-json`, which gets its prompt on stdin. Tool
 /// calls, tokens and the duration are read from its stream; it tells no cost, and of a tool's result often no more than
-/// whether there is one.
+/// whether there is one. Secrets that it is given: `GEMINI_API_KEY`, `GOOGLE_API_KEY`,
+/// `GOOGLE_APPLICATION_CREDENTIALS`.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct GeminiCliSettings {
     /// For `-m`. May be `${{ VARIABLE }}`.
@@ -43,6 +44,11 @@ impl Client for GeminiCliSettings {
 
     const BILLING: Billing = Billing::told(Tells::Never, Tells::Always);
     type Reader = GeminiCliReader;
+
+    fn secrets(&self) -> Vec<String> {
+        let own = ["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_APPLICATION_CREDENTIALS"];
+        own.map(str::to_owned).into()
+    }
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         Some(Self { model: fields.env_text(&["model"]) })

@@ -13,7 +13,7 @@ mod tests;
 
 pub use reader::OpenCodeReader;
 
-use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, model_keys, prompt};
 use super::{Billing, Tells};
 use crate::config::Fields;
 use crate::process::Gentle;
@@ -23,7 +23,9 @@ use schemars::JsonSchema;
 pub type OpenCode = AgentCli<OpenCodeSettings>;
 
 /// `provider: opencode`: the answer is the last text of `opencode run --format json`, which gets its prompt on stdin. Tool
-/// calls with their results, tokens and cost are read from its stream. What it may do is set in its own `opencode.json`.
+/// calls with their results, tokens and cost are read from its stream. What it may do is set in its own `opencode.json`. Secrets that it is
+/// given: `OPENCODE_API_KEY` and the key of the provider in `model` (`ANTHROPIC_API_KEY`); without a `model`, the keys of
+/// Anthropic, OpenAI, Google and OpenRouter.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct OpenCodeSettings {
     /// For `-m`, as `provider/model`. May be `${{ VARIABLE }}`.
@@ -39,6 +41,15 @@ impl Client for OpenCodeSettings {
 
     const BILLING: Billing = Billing::told(Tells::Perhaps, Tells::Always);
     type Reader = OpenCodeReader;
+
+    /// Without a `model`, its own configuration chooses the provider.
+    fn secrets(&self) -> Vec<String> {
+        let usual = ["anthropic", "openai", "google", "openrouter"];
+        let provider = self.model.as_deref().and_then(model_keys::provider_of);
+        let providers = provider.as_ref().map_or(&usual[..], std::slice::from_ref);
+        let own = ["opencode"].iter().chain(providers);
+        own.flat_map(|provider| model_keys::of_provider(provider)).collect()
+    }
 
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         Some(Self { model: fields.env_text(&["model"]) })

@@ -14,7 +14,7 @@ mod tests;
 
 pub use reader::PiReader;
 
-use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, prompt};
+use super::agent_cli::{AgentCli, AgentInvocation, Ask, Client, LogVariables, model_keys, prompt};
 use super::{Billing, Tells};
 use crate::config::{Fields, Presence};
 use crate::process::Gentle;
@@ -25,7 +25,8 @@ use schemars::JsonSchema;
 pub type PiCodingAgent = AgentCli<PiSettings>;
 
 /// `provider: pi-coding-agent`: the answer is the last message of `pi --mode json --print`, which gets its prompt on stdin.
-/// Tool calls with their results, tokens and cost are read from its stream.
+/// Tool calls with their results, tokens and cost are read from its stream. Secrets that it is given: the key of
+/// `pi_provider` (`ANTHROPIC_API_KEY`).
 #[derive(Debug, Clone, JsonSchema)]
 pub struct PiSettings {
     /// For `--provider`: whose model it is, `google` if absent. May be `${{ VARIABLE }}`. Also called `llm_provider`.
@@ -52,6 +53,15 @@ impl Client for PiSettings {
     const BILLING: Billing = Billing::told(Tells::Perhaps, Tells::Always);
     type Reader = PiReader;
 
+    fn secrets(&self) -> Vec<String> {
+        let of_model = || self.model.as_deref().and_then(model_keys::provider_of);
+        model_keys::of_provider(self.pi_provider.as_deref().or_else(of_model).unwrap_or("google"))
+    }
+
+    fn key_variable(&self) -> Option<String> {
+        self.api_key.as_ref().map(|_| key_variable(self.pi_provider.as_deref()))
+    }
+
     fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         let pi_provider = fields.env_text(&["pi_provider", "llm_provider"]);
         let variable = key_variable(pi_provider.as_deref());
@@ -71,10 +81,8 @@ impl Client for PiSettings {
         args.extend(flags([("--tools", &self.tools), ("--thinking", &self.thinking)]));
         args.extend(ask.settings.args.iter().cloned());
         let contents = prompt::with_contents(ask.request, ask.cwd);
-        let key = self
-            .api_key
-            .as_ref()
-            .map(|key| (key_variable(self.pi_provider.as_deref()), key.expose().to_owned()));
+        let key = self.key_variable().zip(self.api_key.as_ref());
+        let key = key.map(|(name, key)| (name, key.expose().to_owned()));
         AgentInvocation {
             args,
             stdin: Some(prompt::with_rules(ask.system_prompt(), contents.text)),
@@ -94,10 +102,6 @@ fn flags(flags: [(&str, &Option<String>); 2]) -> Vec<String> {
 fn key_variable(provider: Option<&str>) -> String {
     match provider.map(str::to_ascii_lowercase).as_deref() {
         None | Some("google" | "gemini") => "GEMINI_API_KEY".to_owned(),
-        Some(other) => {
-            let is_plain = |c: char| c.is_ascii_alphanumeric();
-            let name = other.replace(|c| !is_plain(c), "_").to_ascii_uppercase();
-            format!("{name}_API_KEY")
-        }
+        Some(other) => model_keys::variable(other),
     }
 }

@@ -7,7 +7,9 @@ use super::subagents::{self, ClaimError, Provisioning, claim_lowest};
 use super::{Deps, Edition, INSIDERS, VsCodeSettings};
 use crate::config::Env;
 use crate::deadline::{self, QueueTimer};
-use crate::process::{Command, Gentle, Output, Processes, RunError, Stdin, find, quote};
+use crate::process::{
+    Command, EnvironmentRule, Gentle, Output, Processes, RunError, SecretPolicy, Stdin, find, quote,
+};
 use agentv_core::{CallContext, ProviderError, Request, Response, TargetName};
 use agentv_wire::Object;
 use serde_json::json;
@@ -39,6 +41,8 @@ const SAID_CHARS: usize = 2000;
 #[derive(Debug)]
 pub(super) struct Editor {
     settings: VsCodeSettings,
+    rule: EnvironmentRule,
+    secrets: SecretPolicy,
     edition: &'static Edition,
     target: TargetName,
     eval_dir: PathBuf,
@@ -52,6 +56,8 @@ impl Editor {
         let is_insiders = settings.vscode_cmd.as_deref() == Some(INSIDERS.command);
         Self {
             edition: if is_insiders { &INSIDERS } else { edition },
+            rule: settings.rule(deps),
+            secrets: deps.secrets.clone(),
             settings,
             target: deps.target.clone(),
             eval_dir: deps.eval_dir.clone(),
@@ -351,12 +357,11 @@ impl Window<'_> {
     }
 
     fn command(&self, arguments: Vec<OsString>, time_limit: Option<Duration>) -> Command {
-        let added = self.editor.env.added().iter();
+        let Editor { rule, secrets, .. } = self.editor;
         Command {
             argv: std::iter::once(self.program.clone().into_os_string()).chain(arguments).collect(),
             cwd: self.claim.dir().to_owned(),
-            env: added.map(|(name, value)| (name.clone(), value.clone())).collect(),
-            unset: Vec::new(),
+            env: rule.environment(secrets.used.iter().map(String::as_str)),
             stdin: Stdin::Nothing,
             time_limit,
             output_cap: OUTPUT_CAP,

@@ -23,6 +23,7 @@ pub use subagents::{Provisioned, Provisioning, default_root, provision};
 
 use super::{Billing, Deps, FromSettings, Need, Tells};
 use crate::config::Fields;
+use crate::process::EnvironmentRule;
 use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
 };
@@ -101,6 +102,10 @@ impl<E: OfEdition> FromSettings for VsCode<E> {
     fn needs(settings: &VsCodeSettings) -> Vec<Need> {
         let program = settings.vscode_cmd.as_deref().unwrap_or(E::EDITION.command).to_owned();
         vec![Need::Program { program, key: "vscode_cmd" }]
+    }
+
+    fn environment(settings: &VsCodeSettings, deps: &Deps) -> Option<EnvironmentRule> {
+        Some(settings.rule(deps))
     }
 
     fn from_settings(settings: VsCodeSettings, deps: &Deps) -> Self {

@@ -1,6 +1,8 @@
 //! The keys of a `vscode` target.
 
+use super::Deps;
 use crate::config::Fields;
+use crate::process::EnvironmentRule;
 use schemars::JsonSchema;
 use std::time::Duration;
 
@@ -32,6 +34,10 @@ pub struct VsCodeSettings {
     /// for each of its cases. Without it only `--agent-timeout` holds.
     #[schemars(with = "Option<f64>")]
     pub timeout_seconds: Option<Duration>,
+    /// Secrets that the command line tool gets, and with it a VS Code that it starts: names of variables. Others are kept
+    /// from it.
+    #[serde(default)]
+    pub pass_env: Vec<String>,
 }
 
 fn wait_by_default() -> bool {
@@ -39,6 +45,11 @@ fn wait_by_default() -> bool {
 }
 
 impl VsCodeSettings {
+    /// VS Code has its own sign-in, so it needs no secret.
+    pub(super) fn rule(&self, deps: &Deps) -> EnvironmentRule {
+        EnvironmentRule::of_agent(&deps.env, Vec::new(), &self.pass_env)
+    }
+
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Self {
         fields.on_command_line(&["vscode_cmd", "command"]);
         let wait = fields.take("wait").unwrap_or_else(wait_by_default);
@@ -55,6 +66,7 @@ impl VsCodeSettings {
             dry_run: fields.take("dry_run").unwrap_or_default(),
             subagent_root: fields.env_text(&["subagent_root"]),
             timeout_seconds: fields.take("timeout_seconds"),
+            pass_env: fields.passed_variables().unwrap_or_default(),
         }
     }
 }
