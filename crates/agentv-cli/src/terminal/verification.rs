@@ -30,7 +30,7 @@ pub(crate) fn show_verification(found: &Verification, screen: &mut Screen) {
     ));
     let key = found.signed_by.as_deref().unwrap_or_default();
     screen.line(match found.signature {
-        SignatureState::Valid => format!("  signed with the key {key}"),
+        SignatureState::Valid => "  signed with the given key".to_owned(),
         SignatureState::Unchecked => {
             format!("  signed with the key {key}; `--key PUBLIC` checks that it is yours")
         }

@@ -60,6 +60,7 @@ fn pages() -> Vec<PathBuf> {
         "plan",
         "reports",
         "trials",
+        "verify",
     ];
     pages.extend(guides.map(|guide| root.join(format!("docs/guide/{guide}.md"))));
     let entries =

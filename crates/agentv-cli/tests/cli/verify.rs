@@ -225,7 +225,7 @@ fn a_signature_says_who_made_the_folder() {
     }
     eval(&cx, &["--sign", "mine.pem"]).success();
     let verify = |key: &str| cx.agentv(["verify", "--key", key]).run();
-    verify("mine.pub").success().stdout_has(": whole").stdout_has("signed with the key ");
+    verify("mine.pub").success().stdout_has(": whole").stdout_has("signed with the given key");
     cx.agentv(["verify"]).run().success().stdout_has("`--key PUBLIC` checks that it is yours");
     verify("theirs.pub").code(1).stdout_has("signed with another key");
     verify("mine.pem").code(2).stderr_has("is not an Ed25519 public key in PEM");

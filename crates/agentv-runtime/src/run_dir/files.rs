@@ -18,7 +18,7 @@ pub const RESULTS: &str = "results.jsonl";
 pub(super) const REPORT: &str = "report.html";
 
 /// How a line of the journal starts that says how the run was begun.
-const BEGUN: &str = "{\"begun\":";
+pub(super) const BEGUN: &str = "{\"begun\":";
 
 #[derive(Deserialize)]
 struct BegunLine {

@@ -2,8 +2,8 @@
 //! by what the journal knows of them.
 
 use super::RESULTS;
-use super::chain::ChainHash;
-use super::files::{REPORT, RunFiles};
+use super::chain::{ChainHash, TAIL};
+use super::files::{BEGUN, REPORT, RunFiles};
 use super::index::RecordedLine;
 use super::journal::LineHash;
 use super::lock::is_clean_lock;
@@ -156,8 +156,12 @@ impl JournalCheck {
         self.recorded.extend(RecordedLine::of(line));
         let number = Some(self.lines);
         let Some((body, stored)) = ChainHash::split(line) else {
-            if self.is_chained {
+            if self.is_chained || line.starts_with(BEGUN.as_bytes()) {
                 self.problems.push((number, "it has no hash: it was changed or added".to_owned()));
+                self.is_chained = true;
+                // If only the end of the line was changed, the next line is as it was.
+                let body = line.len().checked_sub(TAIL).map(|end| &line[..end]);
+                self.expected = body.map(|body| self.head.next(body));
             } else {
                 // Lines of an earlier version; the first hash is over all of them.
                 before.extend_from_slice(line);
