@@ -520,13 +520,14 @@ fn what_is_told_is_in_the_journal_first() {
     // The judge is at work: the answer is kept, and there is no record.
     let journal = fs::read_to_string(folder(&cx).join("journal.jsonl")).unwrap();
     let lines: Vec<&str> = journal.lines().collect();
-    assert!(lines[0].starts_with("{\"spent\":") && journal.ends_with("}\n"), "{journal}");
-    assert!(lines[1].starts_with("{\"answered\":"), "{journal}");
+    assert!(lines[0].starts_with("{\"begun\":") && journal.ends_with("}\n"), "{journal}");
+    assert!(lines[1].starts_with("{\"spent\":"), "{journal}");
+    assert!(lines[2].starts_with("{\"answered\":"), "{journal}");
     assert_eq!(cx.read("out.jsonl"), "");
     meeting.let_go(1);
     running.finish().success();
     let journal = fs::read_to_string(folder(&cx).join("journal.jsonl")).unwrap();
-    assert_eq!(journal.lines().count(), 3);
+    assert_eq!(journal.lines().count(), 4);
     assert!(journal.lines().last().unwrap().starts_with("{\"recorded\":"));
 }
 

@@ -168,8 +168,7 @@ pub async fn run(run: Run) -> RunOutcome {
     dispatcher.totals.close();
     dispatcher.totals.paid = limit.spending().spent();
     let missing = run.total.saturating_sub(dispatcher.totals.recorded());
-    let outputs = Some(dispatcher.outputs);
-    RunOutcome { totals: dispatcher.totals, ended, missing, outputs }
+    RunOutcome { totals: dispatcher.totals, ended, missing, outputs: Some(dispatcher.outputs) }
 }
 
 /// Waits for all pools; dropping them ends their children.
