@@ -35,7 +35,7 @@ pub(crate) async fn run_suite(
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let environment = Environment::at(std::env::current_dir()?, Env::new(std::env::vars()));
     let suite = std::env::args_os().nth(1).ok_or("usage: run_suite EVAL_FILE")?;
-    let summary = run_suite(environment.working_dir.join(suite), &environment).await?;
+    let summary = Box::pin(run_suite(environment.working_dir.join(suite), &environment)).await?;
     let totals = summary.totals().all;
     println!("{} of {} passed: {}", totals.passed, totals.recorded, summary.results.display());
     Ok(())

@@ -103,7 +103,7 @@ fn lock_abandoned(path: &Path) -> Option<File> {
     if !is_ours(path)?.is_file() {
         return None;
     }
-    let file = File::open(path).ok()?;
+    let file = crate::file_input::open(path).ok()?;
     file.try_lock().ok()?;
     // The owner may have removed it at the end of its run before we had the lock.
     is_same(path, &file).then_some(file)

@@ -407,3 +407,13 @@ fn the_doctor_shows_who_gets_which_secrets() {
     let given = json!(["ANTHROPIC_API_KEY", "AWS_SECRET_ACCESS_KEY", "SERVICE_TOKEN"]);
     assert_eq!(claude["given"], given);
 }
+
+#[test]
+fn a_configuration_that_only_scrubs_is_validated() {
+    let cx = context();
+    cx.write("evals/.agentv.yaml", "judges: {env: scrubbed}\n");
+    cx.agentv(["validate", "evals"])
+        .run()
+        .code(2)
+        .stderr_has("must be `scrub` or `inherit`, not `scrubbed`");
+}

@@ -98,8 +98,8 @@ fn every_changed_byte_is_found_and_named() {
             let mut changed = bytes.clone();
             changed[place] ^= 1 << (number % 8);
             fs::write(&path, &changed).unwrap();
-            let is_lines = name.ends_with("l");
-            let line = bytes[..place].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;
+            let is_lines = name.ends_with('l');
+            let line = bytes[..place].split(|byte| *byte == b'\n').count() as u64;
             differs(&cx, name, is_lines.then_some(line));
         }
         fs::write(&path, &bytes).unwrap();

@@ -37,8 +37,9 @@ impl Secrets {
             }
         }
         for name in env.names() {
-            let found = secrets_of_address(env.get(name).unwrap_or_default());
-            found.into_iter().for_each(|secret| secrets.insert(name, secret));
+            for secret in secrets_of_address(env.get(name).unwrap_or_default()) {
+                secrets.insert(name, secret);
+            }
         }
         secrets
     }

@@ -25,7 +25,7 @@ impl Drop for Lock {
 
 /// Whether there is nothing in the file but the process that has the lock, or that was killed with it.
 pub(super) fn is_clean_lock(path: &Path) -> bool {
-    let text = std::fs::read(path).unwrap_or_default();
+    let text = crate::file_input::read(path).unwrap_or_default();
     text.is_empty()
         || (text.ends_with(b"\n") && text[..text.len() - 1].iter().all(u8::is_ascii_digit))
 }

@@ -82,7 +82,7 @@ impl PublicKey {
 
 /// What is between the lines of this label.
 fn pem(path: &Path, label: &str) -> Result<Option<Vec<u8>>, KeyError> {
-    let text = std::fs::read_to_string(path)
+    let text = crate::file_input::read_to_string(path)
         .map_err(|source| KeyError::Unreadable { path: path.to_owned(), source })?;
     let inside = text
         .split_once(&format!("-----BEGIN {label}-----"))

@@ -9,10 +9,11 @@ use super::journal::LineHash;
 use super::lock::is_clean_lock;
 use super::manifest::{all_files, read};
 use super::signature::PublicKey;
+use crate::file_input;
 use crate::hash::sha256_of_file;
 use agentv_wire::{Difference, FileSeal, JournalSeal, RunManifest, SignatureState, Verification};
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 
@@ -68,7 +69,7 @@ pub fn verify(files: &RunFiles, key: Option<&PublicKey>) -> io::Result<Verificat
 /// Whether a folder was made by a version that writes chains, so that there is something to check.
 pub fn can_be_verified(files: &RunFiles) -> bool {
     let has_chain = || {
-        let file = File::open(files.journal()).ok()?;
+        let file = file_input::open(&files.journal()).ok()?;
         let mut lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
         lines
             .any(|mut line| {
@@ -102,7 +103,7 @@ impl Findings {
 }
 
 fn optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::read(path) {
+    match file_input::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -126,7 +127,7 @@ struct JournalCheck {
 impl JournalCheck {
     fn read(path: &Path, seal: Option<&JournalSeal>) -> io::Result<Self> {
         let mut check = Self::default();
-        let file = match File::open(path) {
+        let file = match file_input::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 check.problems.push((None, "it was removed".to_owned()));
@@ -229,7 +230,7 @@ impl ResultsCheck<'_> {
             self.recorded.iter().enumerate().map(|(at, line)| (line.hash.as_str(), at)).collect();
         let mut seen = HashSet::new();
         let (mut problems, mut last, mut count) = (Vec::new(), None, 0);
-        let mut reader = BufReader::with_capacity(64 * 1024, File::open(path)?);
+        let mut reader = BufReader::with_capacity(64 * 1024, file_input::open(path)?);
         let mut line = Vec::new();
         while reader.read_until(b'\n', &mut line)? > 0 {
             // A run that was killed may have cut its last line.

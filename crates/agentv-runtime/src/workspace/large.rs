@@ -6,7 +6,7 @@ use super::git::Deadline;
 use crate::hash::ContentHasher;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -107,7 +107,7 @@ fn stamp(metadata: &Metadata) -> [i64; 6] {
 
 /// The hash of a file, which may take a while. Outside: the time is over; inside: the file cannot be read.
 fn hash(path: &Path, deadline: &Deadline) -> Result<io::Result<[u8; 32]>, WorkspaceError> {
-    let mut file = match File::open(path) {
+    let mut file = match crate::file_input::open(path) {
         Ok(file) => file,
         Err(error) => return Ok(Err(error)),
     };

@@ -76,6 +76,9 @@ fn is_settings_file(path: &Path) -> bool {
     if Format::of(path) != Some(Format::Yaml) || is_sidecar(path) {
         return false;
     }
+    if kind_of(path) == FileKind::Config {
+        return true;
+    }
     let text = file_input::read_to_string(path).unwrap_or_default();
     let root = yaml::parse(&text, &mut Notes::new(path));
     let keys = ["targets", "guideline_patterns", "$schema"];
