@@ -227,7 +227,7 @@ impl Session {
         }
         let services = services::open(&spec, environment)?;
         let recorded = recorded::open(&mut spec, environment, &mut warnings)?;
-        let loaded = load::load(&spec, environment, (&processes, &services)).await?;
+        let loaded = Box::pin(load::load(&spec, environment, (&processes, &services))).await?;
         let load::Loaded { mut plan, report, selected, env_files, redactor } = loaded;
         let out = out(&spec, environment);
         selection::check_loaded(selected, &spec, &out)?;
@@ -284,7 +284,8 @@ impl Session {
         let Self { processes, redactor, executor, working_dir, .. } = self;
         let gates = spec.gates;
         let began = Instant::now();
-        let mut outcome = crate::run::run(Run {
+        // Boxed, as is the loading of files: what is awaited here would make the future of every caller large.
+        let mut outcome = Box::pin(crate::run::run(Run {
             settings: settings(&spec),
             workers: spec.workers.and_then(std::num::NonZeroUsize::new),
             limit: Limit::new(gates.max_errors, gates.fail_fast, Arc::clone(&services.spending)),
@@ -296,7 +297,7 @@ impl Session {
             processes,
             redactor,
             executor,
-        })
+        }))
         .await;
         let took = began.elapsed();
         let _ = sweeping.await;
