@@ -293,6 +293,9 @@ pub(super) struct ConfigKeys {
     schema: Option<String>,
     /// Files whose path from the repository's root fits one of these globs are guidelines. An empty list: none are.
     guideline_patterns: Option<Vec<String>>,
+    /// Regular expressions of texts that are masked in all that a run keeps and shows, besides secrets. Those of all
+    /// configuration files add up.
+    redact: Option<Vec<String>>,
     /// Which variables the programs of judges and targets get, unless `judges` or `targets` says otherwise.
     env: Option<EnvKey>,
     /// What holds for all programs that judges start: scripts, prompt scripts, aggregators, commands that judge.
