@@ -35,7 +35,10 @@ impl PairedSample {
         } else {
             clusters.bootstrap_t_interval(confidence, resampling)
         };
-        interval.filter(|_| has_scatter).map(Interval::of_differences)
+        let interval = interval.filter(|_| has_scatter)?;
+        // Results of other programs may have scores beyond 0 and 1.
+        let is_usual = clusters.mean().is_some_and(|mean| mean.abs() <= 1.0);
+        Some(if is_usual { interval.of_differences() } else { interval })
     }
 }
 
@@ -61,7 +64,7 @@ pub fn bonett_price(wins: usize, losses: usize, cases: usize, confidence: f64) -
 impl Interval {
     /// Scores are between 0 and 1, so their differences are between −1 and 1.
     fn of_differences(self) -> Self {
-        Self { low: self.low.max(-1.0), high: self.high.min(1.0) }
+        Self { low: self.low.clamp(-1.0, 1.0), high: self.high.clamp(-1.0, 1.0) }
     }
 }
 
@@ -100,6 +103,12 @@ mod tests {
     fn few_differences_have_students_interval() {
         // Mean 0.2, standard error 0.1 / √3, t = 4.3027 with two degrees of freedom.
         check(interval(&[0.1, 0.2, 0.3]), 0.2 - 0.2484, 0.2 + 0.2484);
+    }
+
+    #[test]
+    fn scores_beyond_the_range_have_an_interval_around_their_mean() {
+        // Mean −4, standard error 1 / √3.
+        check(interval(&[-3.0, -4.0, -5.0]), -4.0 - 2.4842, -4.0 + 2.4842);
     }
 
     #[test]
