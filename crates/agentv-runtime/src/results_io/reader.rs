@@ -227,7 +227,9 @@ fn parse_line<T: DeserializeOwned>(raw: &[u8]) -> Result<T, Fault> {
     if content.starts_with(b"[") {
         return Err(Fault::content("it is a list and no object"));
     }
-    serde_json::from_slice(content).map_err(|error| Fault::of(&error))
+    // Looked at as a whole: the parser passes over fields without reading their letters.
+    let text = std::str::from_utf8(content).map_err(|_| Fault::form(&"it is not UTF-8"))?;
+    serde_json::from_str(text).map_err(|error| Fault::of(&error))
 }
 
 /// A line without the mark that some editors put before the first.
@@ -307,6 +309,12 @@ mod tests {
         refuses(".jsonl", "{}\n", "file:1: this is no result: missing field `eval_id`");
         refuses(".jsonl", "{\"x\":1}", "file:1: this is no result: missing field `eval_id`");
         refuses(".jsonl", "[\"a\"]\n", "file:1: this is no result: it is a list and no object");
+        // In a field that nobody reads, too: whoever copies the record would lose it.
+        refuses(
+            ".jsonl",
+            b"{\"eval_id\":\"a\",\"x\":\"\xff\"}\n",
+            "file:1: this is no result: it is not UTF-8",
+        );
         refuses(".jsonl", "eval_id: a", "file:1: this is no result: expected value");
     }
 
