@@ -2,7 +2,7 @@
 
 use crate::Object;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// One message of the answer.
@@ -14,7 +14,7 @@ pub struct OutputMessage {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Text, or whatever structure the agent uses.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
@@ -44,9 +44,9 @@ impl OutputMessage {
 pub struct ToolCall {
     /// The tool's name, as the agent spells it.
     pub tool: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -64,4 +64,29 @@ pub struct ChatMessage {
     /// `system`, `user` or `assistant`.
     pub role: String,
     pub content: String,
+}
+
+/// A value that is there, even if it is `null`: an answer that was kept must be the same as when it came.
+pub(crate) fn present<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn null_is_not_the_same_as_nothing() {
+        let call = json!({ "tool": "A", "input": null, "output": null });
+        for message in [
+            json!({ "role": "assistant", "content": null, "tool_calls": [call] }),
+            json!({ "role": "assistant", "tool_calls": [{ "tool": "A" }] }),
+        ] {
+            let read: OutputMessage = serde_json::from_value(message.clone()).unwrap();
+            assert_eq!(serde_json::to_value(read).unwrap(), message);
+        }
+    }
 }

@@ -22,10 +22,18 @@ pub struct TraceEvent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// What the tool was given.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::message::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub input: Option<Value>,
     /// What the tool gave back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::message::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub output: Option<Value>,
     /// What was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
