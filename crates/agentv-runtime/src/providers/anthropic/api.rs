@@ -153,10 +153,26 @@ impl Counted {
         let read = self.cache_read_input_tokens;
         let written = self.cache_creation_input_tokens.unwrap_or(0);
         Some(ChatUsage {
-            input: self.input_tokens? + read.unwrap_or(0) + written,
+            input: self.input_tokens?.saturating_add(read.unwrap_or(0)).saturating_add(written),
             cached: read,
             written,
             output: self.output_tokens?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_beyond_all_numbers_end_at_the_largest() {
+        let counted = Counted {
+            input_tokens: Some(u64::MAX),
+            cache_read_input_tokens: Some(u64::MAX),
+            cache_creation_input_tokens: Some(1),
+            output_tokens: Some(2),
+        };
+        assert_eq!(counted.usage().map(|usage| usage.input), Some(u64::MAX));
     }
 }

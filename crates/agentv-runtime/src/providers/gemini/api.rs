@@ -188,7 +188,23 @@ impl Counted {
             input: self.prompt_token_count?,
             cached: self.cached_content_token_count,
             written: 0,
-            output: said + self.thoughts_token_count.unwrap_or(0),
+            output: said.saturating_add(self.thoughts_token_count.unwrap_or(0)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_beyond_all_numbers_end_at_the_largest() {
+        let counted = Counted {
+            prompt_token_count: Some(1),
+            cached_content_token_count: None,
+            candidates_token_count: Some(u64::MAX),
+            thoughts_token_count: Some(1),
+        };
+        assert_eq!(counted.usage().map(|usage| usage.output), Some(u64::MAX));
     }
 }
