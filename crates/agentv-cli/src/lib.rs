@@ -5,6 +5,8 @@ mod clean;
 mod commands;
 mod deferred;
 mod format;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod report;
 mod results_args;
 mod run_args;

@@ -4,13 +4,14 @@ use super::{Finding, code};
 use crate::repository::{Package, SourceFile};
 
 /// A crate, what it may ship with, and what its tests may use besides. Nobody may depend on the CLI but
-/// xtask, which writes down what its command line is.
+/// xtask, which writes down what its command line is, and the fuzzing of its reports.
 const CRATES: &[(&str, &[&str], &[&str])] = &[
     ("agentv-wire", &[], &[]),
     ("agentv-core", &["agentv-wire"], &[]),
     ("agentv-runtime", &["agentv-core", "agentv-wire"], &["agentv-test-support"]),
     ("agentv-cli", &["agentv-runtime", "agentv-core", "agentv-wire"], &["agentv-test-support"]),
     ("agentv-test-support", &["agentv-wire"], &[]),
+    ("agentv-fuzz", &["agentv-cli", "agentv-runtime", "agentv-core", "agentv-wire"], &[]),
     (
         "xtask",
         &["agentv-cli", "agentv-runtime", "agentv-core", "agentv-wire"],

@@ -26,6 +26,7 @@ pub(crate) use sink::{Destination, Wanted};
 pub(crate) use source::Source;
 
 use agentv_core::totals::RecordedTotals;
+use agentv_runtime::results_io::ResultsError;
 use agentv_wire::{ReportSummary, RunInfo};
 use sink::Sink;
 use source::{Entry, Knowledge};
@@ -82,20 +83,37 @@ pub(crate) struct WrittenReports {
 pub(crate) fn write(
     source: &Source,
     wanted: &[Wanted],
+    github: Option<&mut Github>,
+) -> Result<WrittenReports, ResultsError> {
+    let open = |wanted: &Wanted| Open::new(wanted.kind, Sink::open(&wanted.destination));
+    let mut reports: Vec<Open<Sink>> = wanted.iter().map(open).collect();
+    let (summary, torn) = render(source, &mut reports, github)?;
+    let closed = reports.into_iter().map(|open| open.sink.and_then(Sink::close));
+    let failed = wanted
+        .iter()
+        .zip(closed)
+        .filter_map(|(wanted, closed)| Some((wanted.destination.clone(), closed.err()?)))
+        .collect();
+    Ok(WrittenReports { summary, torn, failed })
+}
+
+/// Reads the results once for all reports. Gives the summary, and the line of a last record that was cut off.
+fn render<S: Write>(
+    source: &Source,
+    reports: &mut [Open<S>],
     mut github: Option<&mut Github>,
-) -> Result<WrittenReports, agentv_runtime::results_io::ResultsError> {
+) -> Result<(ReportSummary, Option<usize>), ResultsError> {
     let head = Head { results: &source.shown, run: source.info.as_ref() };
-    let deepest = wanted.iter().map(|wanted| wanted.kind.knowledge).max();
+    let deepest = reports.iter().map(|open| open.knowledge).max();
     let knowledge = deepest.max(github.as_ref().map(|_| Knowledge::Places)).unwrap_or_default();
-    let mut sinks: Vec<Open> = wanted.iter().map(Open::new).collect();
-    for open in &mut sinks {
+    for open in &mut *reports {
         open.feed(|format, out| format.begin(&head, out));
     }
     let mut recorded = RecordedTotals::default();
     let mut entries = source.entries(knowledge)?;
     while let Some(entry) = entries.next()? {
         recorded.add(entry.record);
-        for open in &mut sinks {
+        for open in &mut *reports {
             open.feed(|format, out| format.entry(&entry, out));
         }
         if let Some(github) = &mut github {
@@ -104,31 +122,40 @@ pub(crate) fn write(
     }
     let torn = entries.torn();
     let summary = summary::summary(recorded, source)?;
-    for open in &mut sinks {
+    for open in reports {
         open.feed(|format, out| format.end(&head, &summary, out));
     }
     if let Some(github) = github {
         github.finish(&head, &summary);
     }
-    let failed = sinks.into_iter().filter_map(Open::close).collect();
-    Ok(WrittenReports { summary, torn, failed })
+    Ok((summary, torn))
+}
+
+/// A format and its report.
+#[cfg(feature = "fuzzing")]
+pub(crate) type RenderedReport = (&'static str, Vec<u8>);
+
+/// The text of every format, in memory.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn texts(source: &Source) -> Result<(ReportSummary, Vec<RenderedReport>), ResultsError> {
+    let mut reports: Vec<Open<Vec<u8>>> =
+        FORMATS.iter().map(|kind| Open::new(kind, Ok(Vec::new()))).collect();
+    let (summary, _) = render(source, &mut reports, Some(&mut Github::default()))?;
+    let texts = reports.into_iter().map(|open| open.sink.unwrap_or_default());
+    Ok((summary, FORMATS.iter().map(|kind| kind.name).zip(texts).collect()))
 }
 
 /// A report that is being written.
-struct Open {
-    destination: Destination,
+struct Open<S> {
+    knowledge: Knowledge,
     format: Box<dyn Format>,
     /// Once it cannot be written any more, nothing more is tried.
-    sink: io::Result<Sink>,
+    sink: io::Result<S>,
 }
 
-impl Open {
-    fn new(wanted: &Wanted) -> Self {
-        Self {
-            destination: wanted.destination.clone(),
-            format: (wanted.kind.new)(),
-            sink: Sink::open(&wanted.destination),
-        }
+impl<S: Write> Open<S> {
+    fn new(kind: &FormatKind, sink: io::Result<S>) -> Self {
+        Self { knowledge: kind.knowledge, format: (kind.new)(), sink }
     }
 
     fn feed(&mut self, write: impl FnOnce(&mut dyn Format, &mut dyn Write) -> io::Result<()>) {
@@ -137,11 +164,6 @@ impl Open {
         {
             self.sink = Err(error);
         }
-    }
-
-    fn close(self) -> Option<(Destination, io::Error)> {
-        let closed = self.sink.and_then(Sink::close);
-        closed.err().map(|error| (self.destination, error))
     }
 }
 

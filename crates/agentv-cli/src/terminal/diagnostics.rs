@@ -24,6 +24,12 @@ pub(crate) fn show_notes(report: &Report, working_dir: &Path) {
     }
 }
 
+/// One note with its line and its mark, in colours.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn render_note(note: &Note, working_dir: &Path) -> String {
+    Renderer::styled().render(&[group(note, &Texts::of(note, working_dir))])
+}
+
 /// What a note says, cleaned: it is rendered with colours, which a line would take for somebody else's.
 struct Texts {
     message: String,

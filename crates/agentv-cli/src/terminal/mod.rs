@@ -29,6 +29,8 @@ mod verification;
 
 pub(crate) use ask::{Asker, NoAnswer};
 pub(crate) use comparison::show_comparisons;
+#[cfg(feature = "fuzzing")]
+pub(crate) use diagnostics::render_note;
 pub(crate) use diagnostics::show_notes;
 pub(crate) use doctor::{show_children, show_findings};
 pub(crate) use events::{Events, show_event};

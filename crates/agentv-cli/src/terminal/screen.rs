@@ -60,6 +60,9 @@ enum Stream {
     Out(Stdout, StandardOutput),
     /// Where standard output is for data only.
     Err(Stderr),
+    /// Lines are made, and nobody sees them.
+    #[cfg(feature = "fuzzing")]
+    Discarded,
 }
 
 impl Screen {
@@ -71,6 +74,12 @@ impl Screen {
     /// For what nobody wants to hear.
     pub(crate) fn nowhere() -> Self {
         Self { out: None, waiting: String::new() }
+    }
+
+    /// For lines that are made and thrown away.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn discarding() -> Self {
+        Self { out: Some(Stream::Discarded), waiting: String::new() }
     }
 
     pub(crate) fn line(&mut self, line: impl Into<Line>) {
@@ -130,6 +139,8 @@ impl Screen {
             None => Ok(()),
             Some(Stream::Out(out, _)) => out.write_all(waiting).and_then(|()| out.flush()),
             Some(Stream::Err(out)) => out.write_all(waiting),
+            #[cfg(feature = "fuzzing")]
+            Some(Stream::Discarded) => Ok(()),
         };
         self.waiting.clear();
         if let Err(error) = shown

@@ -14,6 +14,8 @@ mod ask;
 mod digest;
 pub mod entry;
 mod equal;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 pub mod json;
 mod payload;
 mod reply;

@@ -160,6 +160,14 @@ pub fn host(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
+#[cfg(feature = "fuzzing")]
+impl HttpResponse<'_> {
+    /// A body as if a server had sent it.
+    pub(crate) fn of_body(body: &[u8]) -> Self {
+        Self { host: "localhost".to_owned(), body: body.to_vec(), secrets: Vec::new() }
+    }
+}
+
 impl HttpResponse<'_> {
     /// The body as what it should be. One that ends too early was cut off, which is the connection's fault.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ProviderError> {

@@ -63,6 +63,14 @@ pub struct Captured {
     gap: Option<(usize, u64)>,
 }
 
+#[cfg(feature = "fuzzing")]
+impl Captured {
+    /// What a program printed, if this is all of it.
+    pub(crate) fn whole(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), gap: None }
+    }
+}
+
 impl Captured {
     /// Everything, if nothing had to be dropped.
     pub fn bytes_if_whole(&self) -> Option<&[u8]> {

@@ -2,6 +2,8 @@
 
 mod billing;
 mod chat;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod need;
 mod policy;
 

@@ -13,7 +13,7 @@ const SHOWN_CHARS: usize = 200;
 
 /// A grading that went wrong.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ScriptFailure {
+pub(in crate::evaluators) enum ScriptFailure {
     #[error("the input for the script cannot be written as JSON: {0}")]
     Payload(serde_json::Error),
     #[error("cannot run `{program}`: {source}{}", hint(source))]

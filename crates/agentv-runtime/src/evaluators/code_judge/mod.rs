@@ -11,8 +11,8 @@
 //! `score`, from 0 to 1, is needed, and logs to stderr. Whatever else it does is a failed grading with score 0 and a message.
 
 mod failure;
-mod proxy;
-mod verdict;
+pub(super) mod proxy;
+pub(super) mod verdict;
 
 #[cfg(test)]
 mod tests;

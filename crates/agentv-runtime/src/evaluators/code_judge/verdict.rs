@@ -7,7 +7,7 @@ use agentv_wire::Object;
 use serde_json::Value;
 
 /// Reads the result. A `verdict` in it is ignored: the word follows from the score.
-pub(super) fn parse(stdout: &Captured) -> Result<Verdict, ScriptFailure> {
+pub(in crate::evaluators) fn parse(stdout: &Captured) -> Result<Verdict, ScriptFailure> {
     if stdout.dropped() > 0 {
         return Err(ScriptFailure::TooLong { bytes: stdout.dropped() });
     }

@@ -232,7 +232,7 @@ fn results(members: &[&EvaluatorResult]) -> Object {
 }
 
 /// What a script printed: its score, not yet checked, and the rest. A verdict word of its own wins over the score's.
-fn printed(text: &str) -> Option<(f64, Verdict)> {
+pub(in crate::evaluators) fn printed(text: &str) -> Option<(f64, Verdict)> {
     let result: Object = serde_json::from_str(text).ok()?;
     let score = result.get("score")?.as_f64()?;
     let texts = |key: &str| {

@@ -14,7 +14,7 @@
 //!
 //! A member that fails to grade counts as its own `on_judge_error` says: 0, not at all, or the end of the composite.
 
-mod aggregate;
+pub(super) mod aggregate;
 mod config;
 
 #[cfg(test)]

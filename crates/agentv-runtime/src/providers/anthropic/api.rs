@@ -109,7 +109,7 @@ struct Counted {
 }
 
 /// Reads the answer. Thoughts stay out of it.
-pub(super) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
+pub(in crate::providers) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let answered: Answered = answer.json()?;
     if answered.error.is_some() {
         return Err(answer.as_error(None));

@@ -7,7 +7,7 @@
 //!   model: claude-sonnet-4-5
 //! ```
 
-mod api;
+pub(super) mod api;
 #[cfg(test)]
 mod tests;
 

@@ -136,7 +136,7 @@ struct CachedPart {
     cached_tokens: Option<u64>,
 }
 
-fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
+pub(in crate::providers) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let completion: Completion = answer.json()?;
     let Some(choice) = completion.choices.into_iter().next() else {
         let Some(error) = completion.error else { return Err(answer.lacks("`choices`")) };

@@ -75,7 +75,7 @@ fn missing(id: &str) -> Response {
 }
 
 /// The lines by id. One that cannot be assigned spoils the batch: the answers would be mixed up.
-fn parse(text: &str) -> Result<HashMap<String, Object>, String> {
+pub(in crate::providers) fn parse(text: &str) -> Result<HashMap<String, Object>, String> {
     let mut lines = HashMap::new();
     for (number, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         if line.trim().is_empty() {

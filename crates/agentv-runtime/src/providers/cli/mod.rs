@@ -12,10 +12,10 @@
 //! values are quoted for the shell, so they need no quotes of their own. The output is plain text, or a JSON object with `text` or
 //! `output_messages` and, if known, `trace`, `token_usage`, `cost_usd` and `duration_ms`, in either casing.
 
-mod batch;
+pub(super) mod batch;
 mod command;
 mod healthcheck;
-mod output;
+pub(super) mod output;
 mod settings;
 
 #[cfg(test)]

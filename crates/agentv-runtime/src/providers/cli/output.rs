@@ -14,11 +14,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// What was left out of an output, and why. The user is warned of each.
-pub(super) type Problems = Vec<String>;
+pub(in crate::providers) type Problems = Vec<String>;
 
 /// The answer of an object that has neither text nor messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Otherwise<'a> {
+pub(in crate::providers) enum Otherwise<'a> {
     /// The object was the answer itself: JSON that is not meant for us.
     Text(&'a str),
     Nothing,
@@ -26,16 +26,16 @@ pub(super) enum Otherwise<'a> {
 
 /// What an output says.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct ParsedOutput {
-    pub(super) response: Response,
-    pub(super) problems: Problems,
+pub(in crate::providers) struct ParsedOutput {
+    pub(in crate::providers) response: Response,
+    pub(in crate::providers) problems: Problems,
     /// The file with the trace. None if the output has a trace itself, or is the answer as a whole: what a model says is
     /// not for us.
-    pub(super) trace_ref: Option<String>,
+    pub(in crate::providers) trace_ref: Option<String>,
 }
 
 /// Reads the output of one question.
-pub(super) fn parse(text: &str) -> ParsedOutput {
+pub(in crate::providers) fn parse(text: &str) -> ParsedOutput {
     match serde_json::from_str(text.trim_start_matches('\u{feff}')) {
         Ok(Value::Object(object)) => from_object(&object, Otherwise::Text(text)),
         _ => ParsedOutput { response: Response::text(text), ..ParsedOutput::default() },
@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> ParsedOutput {
 }
 
 /// Reads the keys that are known; others are the command's own.
-pub(super) fn from_object(object: &Object, otherwise: Otherwise<'_>) -> ParsedOutput {
+pub(in crate::providers) fn from_object(object: &Object, otherwise: Otherwise<'_>) -> ParsedOutput {
     let object = &*in_snake_case(object, &KEYS);
     let (reported, mut problems) = reported(object);
     let messages = list(object, "output_messages", &mut problems, message);

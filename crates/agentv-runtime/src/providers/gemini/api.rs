@@ -144,7 +144,7 @@ struct Counted {
 }
 
 /// Reads the answer. Thoughts stay out of it.
-pub(super) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
+pub(in crate::providers) fn read(answer: &HttpResponse<'_>) -> Result<ChatReply, ProviderError> {
     let answered: Answered = answer.json()?;
     let blocked = answered.prompt_feedback.and_then(|feedback| feedback.block_reason);
     if answered.candidates.is_empty() && blocked.is_none() {

@@ -6,7 +6,7 @@
 //!   api_key: ${{ GOOGLE_GENERATIVE_AI_API_KEY }}
 //! ```
 
-mod api;
+pub(super) mod api;
 #[cfg(test)]
 mod tests;
 

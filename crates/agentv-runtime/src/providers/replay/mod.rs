@@ -6,7 +6,7 @@
 //!   file: recordings.ndjson
 //! ```
 
-mod recordings;
+pub(super) mod recordings;
 
 #[cfg(test)]
 mod tests;

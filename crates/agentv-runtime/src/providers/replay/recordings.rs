@@ -28,7 +28,7 @@ pub enum RecordedOutcome {
 
 /// The recordings of one file, by the id of their case.
 #[derive(Debug)]
-pub(super) struct Recordings {
+pub(in crate::providers) struct Recordings {
     path: PathBuf,
     places: HashMap<String, Place>,
     /// The first line that is no recording.
@@ -53,7 +53,7 @@ struct Head<'l> {
 }
 
 impl Recordings {
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub(in crate::providers) fn open(path: &Path) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(64 * 1024, file_input::open(path)?);
         let mut recordings = Self { path: path.to_owned(), places: HashMap::new(), bad_line: None };
         let (mut buffer, mut offset) = (Vec::new(), 0);
@@ -84,7 +84,7 @@ impl Recordings {
     }
 
     /// What was recorded for a case, or why it cannot be told.
-    pub(super) fn find(&self, id: &str) -> Result<RecordedOutcome, String> {
+    pub(in crate::providers) fn find(&self, id: &str) -> Result<RecordedOutcome, String> {
         let Some(place) = self.places.get(id) else { return Err(self.miss(id)) };
         let shown = self.path.display();
         if let Some(twin) = place.twin {

@@ -21,6 +21,7 @@ use meter::Meter;
 use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
 
@@ -97,17 +98,35 @@ impl<'a> TargetProxy<'a> {
     }
 
     async fn connection(&self, stream: TcpStream, _place: Option<RoomPermit<'_>>) {
-        let answer = service_fn(|request| routes::answer(request, &self.proxy));
-        // One request for each connection: one that is kept open for later would take the place of another. A client that
-        // goes away in the middle is its own business.
-        let mut server = http1::Builder::new();
-        let _ = server.keep_alive(false).serve_connection(TokioIo::new(stream), answer).await;
+        self.proxy.connection(stream).await;
     }
 
     /// What the script made of it.
     pub(super) fn used(&self) -> Use {
         self.proxy.meter.used(self.proxy.judge.name.as_str())
     }
+}
+
+impl ProxyState<'_> {
+    async fn connection(&self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let answer = service_fn(|request| routes::answer(request, self));
+        // One request for each connection: one that is kept open for later would take the place of another. A client that
+        // goes away in the middle is its own business.
+        let mut server = http1::Builder::new();
+        let _ = server.keep_alive(false).serve_connection(TokioIo::new(stream), answer).await;
+    }
+}
+
+/// One connection, without a port; the token is `token`.
+#[cfg(feature = "fuzzing")]
+pub(in crate::evaluators) async fn serve_connection(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    targets: &dyn Targets,
+    call: &CallContext,
+) -> Result<(), EvaluatorError> {
+    let (token, judge, meter) = ("token".to_owned(), targets.judge()?, Meter::new(8));
+    ProxyState { token, judge, meter, targets, call }.connection(stream).await;
+    Ok(())
 }
 
 /// Binds a port, and waits if there are too many open files.
