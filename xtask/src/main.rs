@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | crash | stats | trials | pictures | prices`.
+//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | crash | fuzz | stats | trials | pictures | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -9,6 +9,7 @@
 mod bench;
 mod crash;
 mod dist;
+mod fuzz;
 mod generate;
 mod man;
 mod pictures;
@@ -45,6 +46,15 @@ usage: cargo xtask <command>
       --seed N          the same moments as another time
       --no-build        use what was built before
       --write           also write docs/benchmarks.md
+  fuzz [options]    fuzz all targets of `crates/agentv-fuzz`
+      --minutes N       for so long, all targets together (10); by libFuzzer if a nightly and cargo-fuzz are installed
+      --stable          not by libFuzzer
+      --parsers N       up to this number of inputs for each parser, continued from the last time: 10M
+      --structured N    the same for each structured target: 1M
+      --fresh           do not continue
+      --jobs N          as many processes, which share the targets (1)
+      --only NAME       this target; can be given several times
+      --write           also write docs/benchmarks.md
   stats [--write]   simulate comparisons whose truth is known; check what `compare` and `plan` say of them
   trials [--no-build]
                     run 100 000 cases three times each; check the figures and the memory
@@ -73,6 +83,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["dist", options @ ..] => dist::run(options),
         ["bench", options @ ..] => bench::run(options),
         ["crash", options @ ..] => crash::run(options),
+        ["fuzz", options @ ..] => fuzz::run(options),
         ["pictures"] => pictures::write(),
         ["stats", options @ ..] => stats::run(options),
         ["trials", options @ ..] => trials::run(options),

@@ -155,8 +155,9 @@ pub(crate) fn with_section(page: &str, heading: &str, section: &str) -> String {
 /// Where the sections begin, in their order.
 pub(crate) const CRASH: &str = "\n## Runs that are killed\n";
 pub(crate) const STATISTICS: &str = "\n## Statistics\n";
+pub(crate) const FUZZING: &str = "\n## Fuzzing\n";
 const BROWSER: &str = "\n## The HTML report\n";
-const ADDED: [&str; 3] = [CRASH, STATISTICS, BROWSER];
+const ADDED: [&str; 4] = [CRASH, STATISTICS, FUZZING, BROWSER];
 
 #[cfg(test)]
 mod tests {
