@@ -6,6 +6,11 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use std::io;
 
+/// A sum that stays a number: JSON has none for infinity, and what is written without one could not be read again.
+pub(crate) fn sum(one: f64, other: f64) -> f64 {
+    (one + other).min(f64::MAX)
+}
+
 /// One line, no spaces.
 pub fn to_string<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     text(value, JavaScript(CompactFormatter))

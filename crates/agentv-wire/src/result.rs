@@ -2,7 +2,7 @@
 
 use crate::{
     ChatMessage, ExecutionMetrics, FileChanges, JudgeErrorPolicy, Object, Outcome, SuiteId,
-    TokenUsage, TraceSummary,
+    TokenUsage, TraceSummary, number,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -215,14 +215,14 @@ impl Usage {
     /// Adds what another call used. What is not known adds nothing.
     pub fn add(&mut self, more: &Self) {
         if let Some(cost) = more.cost_usd {
-            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+            self.cost_usd = Some(number::sum(self.cost_usd.unwrap_or(0.0), cost));
         }
         if let Some(tokens) = more.token_usage {
             let sum = self.token_usage.get_or_insert_default();
-            sum.input += tokens.input;
-            sum.output += tokens.output;
+            sum.input = number::sum(sum.input, tokens.input);
+            sum.output = number::sum(sum.output, tokens.output);
             if let Some(cached) = tokens.cached {
-                sum.cached = Some(sum.cached.unwrap_or(0.0) + cached);
+                sum.cached = Some(number::sum(sum.cached.unwrap_or(0.0), cached));
             }
         }
     }
@@ -245,5 +245,14 @@ mod tests {
         assert_eq!(used.cost_usd, None);
         used.add(&Usage { cost_usd: Some(0.5), token_usage: None });
         assert_eq!((used.cost_usd, used.tokens()), (Some(0.5), 7.0));
+    }
+
+    #[test]
+    fn a_sum_beyond_all_numbers_can_be_read_again() {
+        let tokens = TokenUsage { input: f64::MAX, output: f64::MAX, cached: Some(f64::MAX) };
+        let mut used = Usage { cost_usd: Some(f64::MAX), token_usage: Some(tokens) };
+        used.add(&used.clone());
+        let written = number::to_string(&used).unwrap();
+        assert_eq!(serde_json::from_str::<Usage>(&written).unwrap(), used);
     }
 }

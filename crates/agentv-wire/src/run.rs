@@ -3,6 +3,7 @@
 use crate::RunSpec;
 use crate::TokenUsage;
 use crate::comparison::MeanInterval;
+use crate::number;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -325,11 +326,11 @@ impl RunSpend {
     /// Adds what more calls used.
     pub fn add(&mut self, more: &Self) {
         for (sum, more) in [(&mut self.targets, &more.targets), (&mut self.judges, &more.judges)] {
-            sum.calls += more.calls;
-            sum.cost_usd += more.cost_usd;
-            sum.tokens += more.tokens;
-            sum.unpriced += more.unpriced;
-            sum.unreported += more.unreported;
+            sum.calls = sum.calls.saturating_add(more.calls);
+            sum.cost_usd = number::sum(sum.cost_usd, more.cost_usd);
+            sum.tokens = sum.tokens.saturating_add(more.tokens);
+            sum.unpriced = sum.unpriced.saturating_add(more.unpriced);
+            sum.unreported = sum.unreported.saturating_add(more.unreported);
         }
     }
 }
@@ -365,4 +366,18 @@ fn is_zero(number: &u64) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_no_count(number: &usize) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_spent_ends_at_the_largest_numbers() {
+        let most =
+            Spent { calls: u64::MAX, cost_usd: f64::MAX, tokens: u64::MAX, ..Spent::default() };
+        let mut spent = RunSpend { targets: most, judges: Spent::default() };
+        spent.add(&spent.clone());
+        assert_eq!(spent.targets, most);
+    }
 }
