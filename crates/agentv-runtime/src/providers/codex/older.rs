@@ -115,9 +115,10 @@ fn end(reader: &mut CodexReader, message: &Value) {
                 text(message, "aggregated_output").map_or(streams.concat(), str::to_owned).into()
             }
         });
-        call.duration_ms = message.get("duration").and_then(|duration| {
+        let duration = message.get("duration").and_then(|duration| {
             Some(duration.get("secs")?.as_f64()? * 1e3 + duration.get("nanos")?.as_f64()? / 1e6)
         });
+        call.duration_ms = duration.filter(|duration| duration.is_finite());
     });
 }
 

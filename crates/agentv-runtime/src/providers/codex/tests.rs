@@ -168,6 +168,17 @@ web_search {"query":"rust"} → nothing"#
 }
 
 #[test]
+fn a_duration_beyond_all_numbers_is_none() {
+    let reading = read(&[
+        old(&json!({"type": "exec_command_begin", "call_id": "1", "command": ["ls"]})),
+        old(
+            &json!({"type": "exec_command_end", "call_id": "1", "duration": {"secs": 1e308, "nanos": 0}}),
+        ),
+    ]);
+    assert_eq!(reading.messages[0].tool_calls.as_ref().unwrap()[0].duration_ms, None);
+}
+
+#[test]
 fn an_answer_may_be_in_a_document() {
     let check = |document: &str, expected: Option<&str>| {
         let reading = read_all::<CodexReader>(document.as_bytes());
