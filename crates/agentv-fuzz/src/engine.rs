@@ -3,7 +3,7 @@
 //! The input of a number is always the same, so a run can be continued where it ended, and what it found can be found again.
 
 use crate::mutate::{Dice, Mutator};
-use crate::{Kind, Target};
+use crate::{FuzzKind, FuzzTarget};
 use peak_alloc::PeakAlloc;
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,8 +22,8 @@ const STACK: usize = 2 << 20;
 
 /// What to run.
 #[derive(Debug, Clone)]
-pub struct Order {
-    pub target: &'static Target,
+pub struct FuzzOrder {
+    pub target: &'static FuzzTarget,
     /// The number of the first input.
     pub from: u64,
     /// The number after the last input.
@@ -35,7 +35,7 @@ pub struct Order {
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub struct Ran {
+pub struct FuzzRun {
     pub inputs: u64,
     pub bytes: u64,
     pub elapsed: Duration,
@@ -44,12 +44,12 @@ pub struct Ran {
     pub slowest_input: Vec<u8>,
     /// How much memory an input took at most, in bytes.
     pub memory: usize,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FuzzFinding>,
 }
 
 /// An input that shows that something is wrong.
 #[derive(Debug, Clone)]
-pub struct Finding {
+pub struct FuzzFinding {
     /// What and where. Findings of the same place are told once.
     pub what: String,
     pub place: String,
@@ -70,7 +70,7 @@ struct Now {
 }
 
 /// Runs inputs on a thread of its own. `hang` is told of an input that does not end; there is no way back from it.
-pub fn run(order: &Order, hang: impl Fn(Finding) + Send + 'static) -> Ran {
+pub fn run(order: &FuzzOrder, hang: impl Fn(FuzzFinding) + Send + 'static) -> FuzzRun {
     let watched = Arc::new(Watched::default());
     listen_to_panics();
     let worker = {
@@ -93,7 +93,11 @@ impl Drop for Over<'_> {
     }
 }
 
-fn work(order: &Order, watched: &Arc<Watched>, hang: impl Fn(Finding) + Send + 'static) -> Ran {
+fn work(
+    order: &FuzzOrder,
+    watched: &Arc<Watched>,
+    hang: impl Fn(FuzzFinding) + Send + 'static,
+) -> FuzzRun {
     let clock = ThreadClock::here();
     let watchdog = Arc::clone(watched);
     thread::spawn(move || watch(&watchdog, &clock, hang));
@@ -101,15 +105,15 @@ fn work(order: &Order, watched: &Arc<Watched>, hang: impl Fn(Finding) + Send + '
     let mutator = Mutator::new(target.seeds.load());
     let seed =
         target.name.bytes().fold(0_u64, |hash, byte| hash.wrapping_mul(31) + u64::from(byte)) << 32;
-    let (started, mut ran, mut input) = (Instant::now(), Ran::default(), Vec::new());
+    let (started, mut ran, mut input) = (Instant::now(), FuzzRun::default(), Vec::new());
     for number in order.from..order.to {
         if number % 64 == 0 && order.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             break;
         }
         let mut dice = Dice::new(seed ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
         match target.kind {
-            Kind::Parser => mutator.fill(&mut dice, &mut input),
-            Kind::Structured => Mutator::choose(&mut dice, &mut input),
+            FuzzKind::Parser => mutator.fill(&mut dice, &mut input),
+            FuzzKind::Structured => Mutator::choose(&mut dice, &mut input),
         }
         if let Some(path) = &order.trace {
             fs::write(path, &input).expect("the traced input can be written");
@@ -121,8 +125,8 @@ fn work(order: &Order, watched: &Arc<Watched>, hang: impl Fn(Finding) + Send + '
     ran
 }
 
-impl Ran {
-    fn one(&mut self, target: &Target, input: &[u8]) {
+impl FuzzRun {
+    fn one(&mut self, target: &FuzzTarget, input: &[u8]) {
         self.inputs += 1;
         self.bytes += input.len() as u64;
         PeakAlloc.reset_peak_usage();
@@ -148,22 +152,22 @@ impl Ran {
         }
     }
 
-    fn found(&mut self, target: &Target, what: String, place: String, input: &[u8]) {
+    fn found(&mut self, target: &FuzzTarget, what: String, place: String, input: &[u8]) {
         if self.findings.iter().all(|known| known.place != place) {
             let input = smaller(target, input, &place);
-            self.findings.push(Finding { what, place, input });
+            self.findings.push(FuzzFinding { what, place, input });
         }
     }
 }
 
 /// What is wrong and where, if this input shows it.
-pub fn attempt(target: &Target, input: &[u8]) -> Option<(String, String)> {
+pub fn attempt(target: &FuzzTarget, input: &[u8]) -> Option<(String, String)> {
     catch_unwind(AssertUnwindSafe(|| (target.run)(input))).err()?;
     Some(PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone())
 }
 
 /// Leaves out pieces of an input as long as it shows the same.
-fn smaller(target: &Target, input: &[u8], place: &str) -> Vec<u8> {
+fn smaller(target: &FuzzTarget, input: &[u8], place: &str) -> Vec<u8> {
     let mut best = input.to_vec();
     let mut piece = best.len() / 2;
     let mut tries = 2000;
@@ -213,7 +217,7 @@ impl Watched {
 }
 
 /// Tells of an input that takes too long, or all memory, while it does.
-fn watch(watched: &Watched, clock: &ThreadClock, hang: impl Fn(Finding)) {
+fn watch(watched: &Watched, clock: &ThreadClock, hang: impl Fn(FuzzFinding)) {
     let (mut number, mut since, mut spent) = (0, Instant::now(), Duration::ZERO);
     while !watched.is_over.load(Ordering::Acquire) {
         thread::sleep(Duration::from_millis(50));
@@ -231,7 +235,11 @@ fn watch(watched: &Watched, clock: &ThreadClock, hang: impl Fn(Finding)) {
             (_, true) => ("an input that takes all memory", "memory"),
             _ => continue,
         };
-        hang(Finding { what: what.to_owned(), place: place.to_owned(), input: watched.input() });
+        hang(FuzzFinding {
+            what: what.to_owned(),
+            place: place.to_owned(),
+            input: watched.input(),
+        });
         return;
     }
 }

@@ -1,4 +1,4 @@
-//! What is fuzzed. A [`Target`] takes any bytes and panics if something is wrong; it knows nothing of who makes the bytes.
+//! What is fuzzed. A [`FuzzTarget`] takes any bytes and panics if something is wrong; it knows nothing of who makes the bytes.
 //! Two engines do: libFuzzer, in the folder `fuzz`, and [`engine`], which needs no nightly toolchain.
 //!
 //! A *parser* target gets files or answers as they could be. A *structured* target reads its bytes as choices, makes
@@ -8,6 +8,7 @@
     clippy::panic,
     reason = "a panic is how a target says that something is wrong"
 )]
+#![expect(clippy::disallowed_methods, reason = "files that fuzzing reads are its own and small")]
 
 mod choices;
 mod comparisons;
@@ -25,9 +26,9 @@ use seeds::Seeds;
 
 /// Something that is fuzzed.
 #[derive(Debug)]
-pub struct Target {
+pub struct FuzzTarget {
     pub name: &'static str,
-    pub kind: Kind,
+    pub kind: FuzzKind,
     /// Panics if something is wrong.
     pub run: fn(&[u8]),
     pub seeds: Seeds,
@@ -35,14 +36,14 @@ pub struct Target {
 
 /// What the bytes of a target are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FuzzKind {
     /// The input itself.
     Parser,
     /// Choices, of which something valid is made.
     Structured,
 }
 
-impl Kind {
+impl FuzzKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Parser => "parser",
@@ -51,16 +52,16 @@ impl Kind {
     }
 }
 
-const fn parser(name: &'static str, run: fn(&[u8]), seeds: Seeds) -> Target {
-    Target { name, kind: Kind::Parser, run, seeds }
+const fn parser(name: &'static str, run: fn(&[u8]), seeds: Seeds) -> FuzzTarget {
+    FuzzTarget { name, kind: FuzzKind::Parser, run, seeds }
 }
 
-const fn structured(name: &'static str, run: fn(&[u8])) -> Target {
-    Target { name, kind: Kind::Structured, run, seeds: Seeds::NONE }
+const fn structured(name: &'static str, run: fn(&[u8])) -> FuzzTarget {
+    FuzzTarget { name, kind: FuzzKind::Structured, run, seeds: Seeds::NONE }
 }
 
 /// All of them.
-pub const TARGETS: &[Target] = &[
+pub const TARGETS: &[FuzzTarget] = &[
     parser("suite_yaml", parsers::suite_yaml, seeds::SUITES),
     parser("suite_json", parsers::suite_json, seeds::SUITES_JSON),
     parser("suite_jsonl", parsers::suite_jsonl, seeds::LINES),
@@ -92,7 +93,7 @@ pub const TARGETS: &[Target] = &[
     structured("resume", records::resume),
 ];
 
-impl Target {
+impl FuzzTarget {
     pub fn find(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name == name)
     }

@@ -4,10 +4,11 @@
     clippy::print_stderr,
     reason = "a developer's tool talks to its terminal"
 )]
+#![expect(clippy::disallowed_methods, reason = "files that fuzzing reads are its own and small")]
 #![expect(clippy::cast_precision_loss, reason = "counts of inputs and bytes are far below 2^52")]
 
-use agentv_fuzz::engine::{self, Finding, Order, Ran};
-use agentv_fuzz::{Kind, TARGETS, Target};
+use agentv_fuzz::engine::{self, FuzzFinding, FuzzOrder, FuzzRun};
+use agentv_fuzz::{FuzzKind, FuzzTarget, TARGETS};
 use anyhow::{Context as _, Result, bail};
 use peak_alloc::PeakAlloc;
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ struct Options {
     parsers: u64,
     structured: u64,
     minutes: Option<f64>,
-    only: Vec<&'static Target>,
+    only: Vec<&'static FuzzTarget>,
     counts: PathBuf,
     artifacts: PathBuf,
     trace: bool,
@@ -107,7 +108,7 @@ impl Options {
                 "--only" => {
                     let name = value()?;
                     options.only.push(
-                        Target::find(name)
+                        FuzzTarget::find(name)
                             .with_context(|| format!("there is no target `{name}`"))?,
                     );
                 }
@@ -130,17 +131,17 @@ impl Options {
             options.only = TARGETS.iter().collect();
         }
         let is_run = options.replay.is_none() && options.write_seeds.is_none() && !options.is_table;
-        let is_endless = |target: &&Target| options.goal(target.kind) == u64::MAX;
+        let is_endless = |target: &&FuzzTarget| options.goal(target.kind) == u64::MAX;
         if is_run && options.minutes.is_none() && options.only.iter().any(is_endless) {
             bail!("say how many inputs of each kind, or how many minutes\n\n{USAGE}");
         }
         Ok(Some(options))
     }
 
-    fn goal(&self, kind: Kind) -> u64 {
+    fn goal(&self, kind: FuzzKind) -> u64 {
         match kind {
-            Kind::Parser => self.parsers,
-            Kind::Structured => self.structured,
+            FuzzKind::Parser => self.parsers,
+            FuzzKind::Structured => self.structured,
         }
     }
 }
@@ -176,13 +177,17 @@ fn run(options: &Options) -> Result<usize> {
     print_table(options)
 }
 
-fn run_target(target: &'static Target, options: &Options, share: Option<Duration>) -> Result<()> {
+fn run_target(
+    target: &'static FuzzTarget,
+    options: &Options,
+    share: Option<Duration>,
+) -> Result<()> {
     let deadline = share.map(|share| Instant::now() + share);
     let mut count = Count::read(options, target)?;
     let goal = options.goal(target.kind);
     while count.inputs < goal && deadline.is_none_or(|deadline| Instant::now() < deadline) {
         let step = Instant::now() + STEP;
-        let order = Order {
+        let order = FuzzOrder {
             target,
             from: count.inputs,
             to: goal,
@@ -208,14 +213,14 @@ fn run_target(target: &'static Target, options: &Options, share: Option<Duration
 
 /// An input that never ends cannot be stopped, so the process ends with it.
 #[expect(clippy::exit, reason = "the worker is stuck")]
-fn give_up(name: &str, artifacts: &Path, finding: &Finding) {
+fn give_up(name: &str, artifacts: &Path, finding: &FuzzFinding) {
     if let Err(error) = tell(name, artifacts, finding) {
         eprintln!("error: {error:#}");
     }
     std::process::exit(1);
 }
 
-fn tell(name: &str, artifacts: &Path, finding: &Finding) -> Result<()> {
+fn tell(name: &str, artifacts: &Path, finding: &FuzzFinding) -> Result<()> {
     let dir = artifacts.join(name);
     fs::create_dir_all(&dir).with_context(|| format!("cannot make `{}`", dir.display()))?;
     let hash =
@@ -257,11 +262,11 @@ fn replay(options: &Options, path: &Path) -> Result<usize> {
 
 impl Count {
     /// One file for each target, so that several processes can run at a time.
-    fn path(options: &Options, target: &Target) -> PathBuf {
+    fn path(options: &Options, target: &FuzzTarget) -> PathBuf {
         options.counts.join(format!("{}.json", target.name))
     }
 
-    fn read(options: &Options, target: &Target) -> Result<Self> {
+    fn read(options: &Options, target: &FuzzTarget) -> Result<Self> {
         let path = Self::path(options, target);
         if !path.exists() {
             return Ok(Self::default());
@@ -271,14 +276,14 @@ impl Count {
             .with_context(|| format!("`{}` has no counts", path.display()))
     }
 
-    fn write(&self, options: &Options, target: &Target) -> Result<()> {
+    fn write(&self, options: &Options, target: &FuzzTarget) -> Result<()> {
         let path = Self::path(options, target);
         fs::create_dir_all(&options.counts)?;
         fs::write(&path, serde_json::to_vec(self)?)
             .with_context(|| format!("cannot write `{}`", path.display()))
     }
 
-    fn add(&mut self, ran: &Ran) {
+    fn add(&mut self, ran: &FuzzRun) {
         self.inputs += ran.inputs;
         self.bytes += ran.bytes;
         self.seconds += ran.elapsed.as_secs_f64();

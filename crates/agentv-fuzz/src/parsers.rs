@@ -1,6 +1,6 @@
 //! Files and answers as they could be.
 
-use crate::scratch::{self, Scratch};
+use crate::scratch::{self, ScratchDir};
 use agentv_core::totals::RecordedTotals;
 use agentv_core::{Response, WorkId};
 use agentv_runtime::cassette::Player;
@@ -177,7 +177,7 @@ pub(crate) fn results_yaml(bytes: &[u8]) {
 }
 
 /// As `report`, `compare`, `plan` and `grade` read them.
-fn read_results(scratch: &Scratch, name: &str, bytes: &[u8]) {
+fn read_results(scratch: &ScratchDir, name: &str, bytes: &[u8]) {
     let path = scratch.file(name, bytes);
     match bytes.len() % 4 {
         0 => drop(read_scored(&path, name, Some("group"))),

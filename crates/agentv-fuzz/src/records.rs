@@ -3,7 +3,7 @@
 use crate::choices::Choices;
 use crate::grading;
 use crate::judges::Parrots;
-use crate::scratch::{self, Scratch};
+use crate::scratch::{self, ScratchDir};
 use agentv_core::totals::RecordedTotals;
 use agentv_core::{Answered, EvalCase, Response, WorkId};
 use agentv_runtime::run_dir::{Index, Journal};
@@ -34,7 +34,7 @@ pub(crate) fn reports(bytes: &[u8]) {
     });
 }
 
-fn render(scratch: &Scratch, records: &[Value]) -> (RunTotals, Vec<(&'static str, Vec<u8>)>) {
+fn render(scratch: &ScratchDir, records: &[Value]) -> (RunTotals, Vec<(&'static str, Vec<u8>)>) {
     let lines: Vec<String> = records.iter().map(Value::to_string).collect();
     let path = scratch.file("reported.jsonl", (lines.join("\n") + "\n").as_bytes());
     let rendered = agentv_cli::fuzzing::reports(&path, scratch.dir());

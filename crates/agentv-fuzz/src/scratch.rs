@@ -11,21 +11,21 @@ use std::sync::Arc;
 use tempfile::TempDir;
 
 /// Where the files of an input are written. Each thread has one, so that inputs do not see each other's files.
-pub(crate) struct Scratch {
+pub(crate) struct ScratchDir {
     dir: TempDir,
     pub loader: Loader,
 }
 
 thread_local! {
-    static SCRATCH: Scratch = Scratch::new();
+    static SCRATCH: ScratchDir = ScratchDir::new();
 }
 
 /// Does something with this thread's directory.
-pub(crate) fn with<T>(act: impl FnOnce(&Scratch) -> T) -> T {
+pub(crate) fn with<T>(act: impl FnOnce(&ScratchDir) -> T) -> T {
     SCRATCH.with(act)
 }
 
-impl Scratch {
+impl ScratchDir {
     fn new() -> Self {
         let memory = Path::new("/dev/shm");
         let mut builder = tempfile::Builder::new();

@@ -1,19 +1,19 @@
 //! Every target with its first inputs and a few that are made of them; `cargo xtask fuzz` runs millions.
 
-use agentv_fuzz::engine::{self, Order};
-use agentv_fuzz::{Kind, TARGETS, Target};
+use agentv_fuzz::engine::{self, FuzzOrder};
+use agentv_fuzz::{FuzzKind, FuzzTarget, TARGETS};
 use peak_alloc::PeakAlloc;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
 #[track_caller]
-fn check(kind: Kind, inputs: u64) {
+fn check(kind: FuzzKind, inputs: u64) {
     let mut found = Vec::new();
     for target in TARGETS.iter().filter(|target| target.kind == kind) {
         engine::listen_to_panics();
         found.extend(target.seeds.load().iter().filter_map(|seed| engine::attempt(target, seed)));
-        let order = Order { target, from: 0, to: inputs, deadline: None, trace: None };
+        let order = FuzzOrder { target, from: 0, to: inputs, deadline: None, trace: None };
         let ran = engine::run(&order, |hang| {
             let _ = std::fs::write(std::env::temp_dir().join("agentv-fuzz-hang"), hang.input);
             std::process::abort();
@@ -26,23 +26,23 @@ fn check(kind: Kind, inputs: u64) {
 
 #[test]
 fn parsers_refuse_what_they_cannot_read() {
-    check(Kind::Parser, 1000);
+    check(FuzzKind::Parser, 1000);
 }
 
 #[test]
 fn what_is_valid_stays_sound() {
-    check(Kind::Structured, 300);
+    check(FuzzKind::Structured, 300);
 }
 
 #[test]
 fn a_panic_is_found_with_a_small_input() {
-    const TARGET: Target = Target {
+    const TARGET: FuzzTarget = FuzzTarget {
         name: "trap",
         run: |bytes| assert!(!bytes.contains(&b'7'), "a seven"),
         ..*TARGETS.last().unwrap()
     };
-    static TRAP: Target = TARGET;
-    let order = Order { target: &TRAP, from: 0, to: 200, deadline: None, trace: None };
+    static TRAP: FuzzTarget = TARGET;
+    let order = FuzzOrder { target: &TRAP, from: 0, to: 200, deadline: None, trace: None };
     let ran = engine::run(&order, |_| std::process::abort());
     let found: Vec<(&str, &[u8])> =
         ran.findings.iter().map(|finding| (finding.what.as_str(), &*finding.input)).collect();
@@ -51,7 +51,7 @@ fn a_panic_is_found_with_a_small_input() {
 
 #[test]
 fn every_place_of_first_inputs_has_some() {
-    for target in TARGETS.iter().filter(|target| target.kind == Kind::Parser) {
+    for target in TARGETS.iter().filter(|target| target.kind == FuzzKind::Parser) {
         assert_eq!(target.seeds.empty_places(), [], "{}", target.name);
         assert!(!target.seeds.load().is_empty(), "{}", target.name);
     }
