@@ -89,7 +89,7 @@ fn append(path: &std::path::Path, page: &str) -> io::Result<()> {
     file.write_all(format!("{page}\n").as_bytes())
 }
 
-/// The message of a command, as one line: what follows a line break could be a command of somebody else.
+/// The message of a command, as one line: what follows a line break could be read as another command.
 fn data(text: &str) -> String {
     clean(text).replace('%', "%25")
 }

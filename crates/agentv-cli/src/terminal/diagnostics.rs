@@ -30,7 +30,7 @@ pub(crate) fn render_note(note: &Note, working_dir: &Path) -> String {
     Renderer::styled().render(&[group(note, &Texts::of(note, working_dir))])
 }
 
-/// What a note says, cleaned: it is rendered with colours, which a line would take for somebody else's.
+/// What a note says, cleaned: it is rendered with colours, which a line would escape.
 struct Texts {
     message: String,
     help: Option<String>,

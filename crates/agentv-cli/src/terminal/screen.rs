@@ -1,5 +1,5 @@
 //! Standard output and standard error: the only place of the program that writes to them. Lines are cleaned by their type
-//! ([`Line`]); data for programs is JSON, or text of our own. When nobody reads any more (`| head`), printing ends and the work
+//! ([`Line`]); data for programs is JSON, or text of our own. When the pipe is closed (`| head`), printing ends and the work
 //! goes on; when it cannot be written for another reason (a full disk), the work goes on and the exit code says so.
 
 use super::line::Line;
@@ -60,7 +60,7 @@ enum Stream {
     Out(Stdout, StandardOutput),
     /// Where standard output is for data only.
     Err(Stderr),
-    /// Lines are made, and nobody sees them.
+    /// Lines are made and dropped.
     #[cfg(feature = "fuzzing")]
     Discarded,
 }
