@@ -4,7 +4,7 @@ use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
     CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, PlanArgs, ReportArgs, VerifyArgs,
 };
-pub(crate) use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs};
+pub(crate) use crate::run_args::{EvalArgs, KeepArgs, TermsArgs, ValidateArgs};
 use crate::setup_args::{CompletionsArgs, DoctorArgs, InitArgs, SchemaArgs};
 use agentv_runtime::import::FORMATS;
 use clap::builder::styling::{AnsiColor, Styles};
@@ -17,9 +17,16 @@ const STYLES: Styles = Styles::styled()
     .literal(AnsiColor::Cyan.on_default().bold())
     .placeholder(AnsiColor::Cyan.on_default());
 
-/// Evaluate AI agents and models: is it any good, and did my change make it better?
+/// Evaluate AI agents and models: measure how good they are, and whether a change made them better
 #[derive(Debug, Parser)]
 #[command(name = "agentv", version, styles = STYLES, disable_version_flag = true, propagate_version = true)]
+#[command(after_help = "\
+Examples:
+  agentv demo                  see it work, without a key or network
+  agentv init                  set up a first eval in this directory
+  agentv eval                  run all suites here
+  agentv compare               compare the last two runs
+  agentv report --open         open the report of the last run in a browser")]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub command: Command,
@@ -30,76 +37,95 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// See what AgentV does: a small suite against a scripted agent, with no key and no network
+    /// Run a small suite against a scripted agent, without a key or network
     Demo(Deferred<DemoArgs>),
-    /// Set up a first eval here, with what this machine has
+    /// Set up a first eval with the agents and API keys of this machine
     Init(Deferred<InitArgs>),
-    /// Run eval files against targets and write one record per case
+    /// Run suites against targets and write one record per case
+    #[command(visible_alias = "run")]
     Eval(Deferred<EvalArgs>),
-    /// Grade the answers of an earlier run again: targets are not asked, judges are
+    /// Grade the answers of an earlier run again, without calling targets
     Grade(Deferred<GradeArgs>),
-    /// Look at earlier runs, or remove them
-    #[command(subcommand)]
+    /// List, show or remove earlier runs
+    #[command(subcommand, after_help = "Examples:\n  agentv runs list\n  agentv runs show latest")]
     Runs(RunsCommand),
-    /// Check eval files, datasets, targets and configuration without calling anything
+    /// Check eval files, targets and configuration without calling anything
     Validate(Deferred<ValidateArgs>),
-    /// Look for what will not work, and say what fixes it
+    /// Find problems with this setup and show how to fix them
     Doctor(Deferred<DoctorArgs>),
-    /// Put runs side by side: what changed, and is it more than noise?
+    /// Compare runs: what changed, and whether it is more than noise
     Compare(Deferred<CompareArgs>),
-    /// Say how many cases and trials it takes to see a difference, and what they cost
+    /// Plan how many cases and trials are needed to detect a difference
     Plan(Deferred<PlanArgs>),
-    /// Show a run as a web page, or for other programs: junit, markdown, csv, json
+    #[command(about = "Write a report of a run: HTML, JUnit, Markdown, CSV or JSON")]
     Report(Deferred<ReportArgs>),
-    /// Check that a run folder is as its run left it: no byte changed, no line or file removed or added
+    /// Check that a run folder was not changed after the run
     Verify(Deferred<VerifyArgs>),
-    /// Join the results of shards into one file
+    /// Merge the results of shards into one file
     Merge(Deferred<MergeArgs>),
-    /// Look at the answers that `--cache` has kept, or remove them
-    #[command(subcommand)]
+    /// Show or clear the answers that `--cache` stored
+    #[command(subcommand, after_help = "Examples:\n  agentv cache stats\n  agentv cache clear")]
     Cache(CacheCommand),
-    /// Have a model write parts of eval files
-    #[command(subcommand)]
+    /// Let a model write parts of eval files
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  agentv generate rubrics evals/support.eval.yaml"
+    )]
     Generate(GenerateCommand),
-    /// Turn past sessions of agents into a dataset whose answers are replayed
+    /// Turn recorded agent sessions into a dataset with replayed answers
     Import(Deferred<ImportArgs>),
-    /// Write an eval file in another format: YAML, JSONL, JSON, CSV
+    /// Convert an eval file or results to YAML, JSONL, JSON or CSV
     Convert(Deferred<ConvertArgs>),
-    /// Tools for people who write code judges
-    #[command(subcommand)]
+    /// Test your own code judges
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  agentv judge test --record latest -- python3 judge.py"
+    )]
     Judge(JudgeCommand),
-    /// Make what targets need on this machine
-    #[command(subcommand)]
+    /// Create what targets need on this machine
+    #[command(subcommand, after_help = "Examples:\n  agentv provision vscode --count 3")]
     Provision(ProvisionCommand),
     /// Print the JSON Schema of a kind of file, for editors
     Schema(Deferred<SchemaArgs>),
-    /// Print completions for a shell
+    /// Print the completion script for a shell
     Completions(Deferred<CompletionsArgs>),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The folder gets two suites, a targets file and the report of the run. Nothing that is
-there is overwritten: run it again to see what your changes do.
+The demo writes two suites, a targets file and a report into the folder. It never
+overwrites a file: edit the suites and run it again to see what changes.
 
-Exit codes: 0 the demo ran, 2 the folder cannot be used")]
+Exit codes: 0 the demo ran, 2 the folder cannot be used
+
+Examples:
+  agentv demo
+  agentv demo /tmp/try-agentv")]
 pub(crate) struct DemoArgs {
-    /// The folder; it is made if it is not there
+    /// Folder to use; created if missing
     #[arg(value_name = "DIR", default_value = "agentv-demo")]
     pub dir: PathBuf,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// Say how many answers there are, how large and how old
+    /// Show how many answers are stored, their size and age
+    #[command(after_help = "\
+Examples:
+  agentv cache stats
+  agentv cache stats --format json")]
     Stats {
-        /// How to print it
+        /// Output format
         #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
         format: ReportFormat,
     },
-    /// Remove answers; they will be asked for again
+    /// Remove stored answers
+    #[command(after_help = "\
+Examples:
+  agentv cache clear
+  agentv cache clear --older-than 30")]
     Clear {
-        /// Only those that were kept at least so many days ago
+        /// Remove only answers that are at least this many days old
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u32>,
     },
@@ -107,84 +133,86 @@ pub(crate) enum CacheCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProvisionCommand {
-    /// Make subagents for VS Code targets: folders with a window each
+    /// Create subagents for VS Code targets: one folder and window each
     Vscode(ProvisionVscodeArgs),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Subagents that are free already count; locked ones do not. So it can be run again
-and again: the same count of free subagents is there afterwards.
-A run makes the first subagent by itself. More are for runs side by side.
+Existing free subagents count, locked ones do not, so the command is safe to repeat.
+A run creates the first subagent by itself; more are needed to run cases in parallel.
 
-Exit codes: 0 so many subagents are free, 2 wrong input, 3 they could not be made
+Exit codes: 0 enough subagents are free, 2 wrong input, 3 a subagent cannot be created
 
 Examples:
   agentv provision vscode
   agentv provision vscode --count 3 --insiders
   agentv provision vscode --root ./subagents --dry-run")]
 pub(crate) struct ProvisionVscodeArgs {
-    /// How many subagents are to be free, 1 to 1000
+    /// Number of free subagents to have, 1 to 1000
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub count: u16,
-    /// For VS Code Insiders, the `vscode-insiders` targets
+    /// Use VS Code Insiders (`vscode-insiders` targets)
     #[arg(long)]
     pub insiders: bool,
-    /// Where they are, the `subagent_root` of targets [default: ~/.subagent/vscode-agents, or …/vscode-insiders-agents]
+    /// Folder of the subagents, `subagent_root` in targets [default: ~/.subagent/vscode-agents or …/vscode-insiders-agents]
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
-    /// Only say what would be made
+    /// Show what would be created
     #[arg(long)]
     pub dry_run: bool,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 something was imported, 2 nothing was
+Exit codes: 0 at least one session was imported, 2 none was
 
 Examples:
   agentv import ~/.claude/projects/-my-project --out evals/past
   agentv import ~/.codex/sessions/2026 --out evals/codex.jsonl
   agentv import captured.jsonl --format claude-stream --out evals/captured")]
 pub(crate) struct ImportArgs {
-    /// Session files, captured output, or directories of them
+    /// Session files, captured output, or folders of them
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
-    /// A directory for the dataset, its targets and recordings; or the dataset itself, if it ends in .jsonl
-    #[arg(long, value_name = "PATH")]
+    /// Folder for the dataset, its targets and recordings, or a .jsonl file for the dataset
+    #[arg(short, long, value_name = "PATH")]
     pub out: PathBuf,
-    /// What the files are [default: each is looked at]
+    /// Format of the files [default: detected per file]
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(formats()))]
     pub format: Option<String>,
-    /// Replace a dataset and recordings that are there already; other files stay as they are
+    /// Replace an existing dataset and its recordings
     #[arg(long)]
     pub force: bool,
+    /// Do not mask secrets in prompts, answers and tool calls
+    #[arg(long)]
+    pub no_redact: bool,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The endings of the names say the formats. The suite's own keys go to a YAML file beside
-a JSONL or CSV dataset, and come from there. Of CSV, columns that are no keys of a case
-are vars.
+The file extensions choose the formats. Keys of the suite itself are kept in a YAML file
+beside a JSONL or CSV dataset. CSV columns that are not keys of a case become vars.
 
-Exit codes: 0 done, 2 wrong input, or something would be lost or replaced, 3 the file
+Exit codes: 0 done, 2 wrong input, or data would be lost or replaced, 3 the file
             cannot be written
 
 Examples:
+  agentv convert latest --out results.yaml
   agentv convert results.jsonl
   agentv convert cases.csv --out evals/cases.yaml
   agentv convert suite.eval.yaml --out cases.csv")]
 pub(crate) struct ConvertArgs {
-    /// An eval file, or a file of records
+    /// Eval file, results file, or run (id, `latest` or `previous`)
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
-    /// Where it goes [default: the same name with .yaml]
+    /// File to write [default: the same name with .yaml]
     #[arg(short, long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Of JSONL in YAML: write an eval suite instead of a document for each line
+    /// From JSONL to YAML: write one suite instead of one document per line
     #[arg(long)]
     pub suite: bool,
-    /// Replace a file that is there already, and leave out what the format cannot hold
+    /// Replace an existing file, and drop what the format cannot hold
     #[arg(long)]
     pub force: bool,
 }
@@ -195,35 +223,49 @@ fn formats() -> impl Iterator<Item = &'static str> {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsCommand {
-    /// List the runs that were started in this directory, the newest first
+    /// List the runs of this project, the newest first
+    #[command(after_help = "\
+Examples:
+  agentv runs list
+  agentv runs list --format json")]
     List {
-        /// How to print them
+        /// Output format
         #[arg(long, value_enum, default_value_t = TableFormat::Table)]
         format: TableFormat,
     },
-    /// Show what is known of one run
+    /// Show one run: command, files, targets, totals
+    #[command(after_help = "\
+Examples:
+  agentv runs show
+  agentv runs show previous --format json")]
     Show {
-        /// The id of the run [default: the newest]
+        /// Run id, `latest` or `previous` [default: latest]
         #[arg(value_name = "RUN")]
         run: Option<String>,
-        /// How to print it
+        /// Output format
         #[arg(long, value_enum, default_value_t = TableFormat::Table)]
         format: TableFormat,
     },
-    /// Remove the folders of runs; results under `--out` or in .agentv/results stay
+    /// Remove run folders; results files stay
     Rm(RunsRmArgs),
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Results written by `--out` or to .agentv/results are not removed.
+
+Examples:
+  agentv runs rm latest
+  agentv runs rm --keep 10")]
 #[command(group = clap::ArgGroup::new("which").required(true).args(["runs", "keep", "all"]))]
 pub(crate) struct RunsRmArgs {
-    /// The ids of runs
+    /// Run ids, `latest` or `previous`
     #[arg(value_name = "RUN")]
     pub runs: Vec<String>,
-    /// Remove all but the newest N
+    /// Remove all runs but the newest N
     #[arg(long, value_name = "N")]
     pub keep: Option<usize>,
-    /// Remove all
+    /// Remove all runs
     #[arg(long)]
     pub all: bool,
 }
@@ -236,167 +278,68 @@ pub(crate) enum TableFormat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JudgeCommand {
-    /// Run one code judge on one payload and show its verdict
+    /// Run a code judge on one payload and show its score
     Test(JudgeTestArgs),
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 the judge gave a verdict, 2 wrong input, 3 the judge failed
+Exit codes: 0 the judge returned a score, 2 wrong input, 3 the judge failed
 
 Examples:
   agentv judge test --payload payload.json -- python3 judge.py
-  agentv judge test --record results.jsonl --eval-id refund -- python3 judge.py
+  agentv judge test --record latest --eval-id refund -- python3 judge.py
   agentv judge test --payload payload.json --serve-proxy gpt -- bun judge.ts")]
 pub(crate) struct JudgeTestArgs {
-    /// A file with what the judge reads on stdin
+    /// JSON file that the judge reads on stdin
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub payload: Option<PathBuf>,
-    /// A results file; the payload is made of a record as far as that knows it
-    #[arg(long, value_name = "FILE")]
+    /// Build the payload from a record of this run or results file
+    #[arg(long, value_name = "RUN")]
     pub record: Option<PathBuf>,
-    /// Which record of the results [default: the first]
+    /// Case id of the record [default: the first record]
     #[arg(long, value_name = "ID", requires = "record")]
     pub eval_id: Option<String>,
-    /// Let the judge ask a target through the proxy: one by name, or a stand-in
+    /// Let the judge call a target through the proxy [default target: a mock]
     #[arg(long, value_name = "TARGET", num_args = 0..=1, default_missing_value = "mock")]
     pub serve_proxy: Option<String>,
-    /// The targets file, or a directory that holds it
+    /// Targets file, or the folder that holds it
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
-    /// Seconds that the judge may take; 0 means no limit
+    /// Time limit for the judge in seconds; 0 means no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
     pub timeout: f64,
-    /// How to print the verdict
+    /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
-    /// The judge: a program and its arguments
+    /// Judge program and its arguments
     #[arg(last = true, required = true, value_name = "SCRIPT")]
     pub script: Vec<String>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GenerateCommand {
-    /// Write rubrics for the cases of an eval file that have none; comments and layout stay
+    /// Write rubrics for the cases of an eval file that have none
     Rubrics(GenerateRubricsArgs),
 }
 
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+The file is changed in place; its comments and layout stay.
+
+Examples:
+  agentv generate rubrics evals/support.eval.yaml
+  agentv generate rubrics evals/support.eval.yaml --target gpt")]
 pub(crate) struct GenerateRubricsArgs {
-    /// A YAML eval file; it is changed in place
+    /// YAML eval file
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The target that writes [default: the file's own, else `default`]
+    /// Target that writes the rubrics [default: the target of the file, else `default`]
     #[arg(short, long, value_name = "NAME")]
     pub target: Option<String>,
-    /// The targets file, or a directory that holds it
+    /// Targets file, or the folder that holds it
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
-            2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
-
-Examples:
-  agentv eval
-  agentv eval evals/support.eval.yaml
-  agentv eval 'evals/**/*.yaml' --target gpt --target claude --workers 8
-  agentv eval evals/big.jsonl --eval-id 'billing-*' --out results.jsonl
-  agentv eval --resume")]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
-pub(crate) struct EvalArgs {
-    /// Eval files (.yaml, .yml, .jsonl, .json, .csv, .tsv), or globs of them [default: `evals/**` and `*.eval.*`]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<String>,
-    /// A target by name; repeat it to run several. Wins over what files and cases ask for
-    #[arg(long, value_name = "NAME")]
-    pub target: Vec<String>,
-    /// The targets file, or a directory that holds it [default: looked for from each eval file upwards]
-    #[arg(long, value_name = "PATH")]
-    pub targets: Option<PathBuf>,
-    #[command(flatten)]
-    pub cases: CaseArgs,
-    /// Run only cases whose eval file, or a file that they refer to, changed since this Git revision
-    #[arg(long, value_name = "REVISION", help_heading = "Which cases")]
-    pub changed_since: Option<String>,
-    /// Run only N of the cases, drawn by lot from their ids
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), help_heading = "Which cases")]
-    pub sample: Option<u64>,
-    /// Another seed draws another sample [default: 0]
-    #[arg(long, value_name = "S", requires = "sample", help_heading = "Which cases")]
-    pub seed: Option<u64>,
-    /// Run only one share of the cases, `2/8` being the second of eight; each case is in exactly one
-    #[arg(long, value_name = "I/N", help_heading = "Which cases")]
-    pub shard: Option<String>,
-    /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub workers: Option<u16>,
-    /// Ask each case N times on each target, 1 to 1000 [default: the suite's `execution.trials`, else 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub trials: Option<u32>,
-    #[command(flatten)]
-    pub results: ResultsArgs,
-    /// When the run is over, also write a report: html, junit, markdown, csv or json. Repeat it for more
-    #[arg(long, value_name = "FORMAT=PATH")]
-    pub report: Vec<String>,
-    /// Resume an unfinished run [default: the last run of these files, or the last of all]
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "", conflicts_with_all = ["no_run_folder", "dry_run"])]
-    pub resume: Option<String>,
-    /// With --resume: also run cases again that ended in an error, and grade ungraded ones again
-    #[arg(long, requires = "resume")]
-    pub retry_errors: bool,
-    #[command(flatten)]
-    pub keep: KeepArgs,
-    /// Ask a stand-in instead of the target: nothing is called, nothing is paid
-    #[arg(long, conflicts_with_all = ["record", "replay"])]
-    pub dry_run: bool,
-    /// Milliseconds that the stand-in takes
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    pub dry_run_delay: u64,
-    /// With --dry-run-delay-max: a random delay between the two
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    pub dry_run_delay_min: u64,
-    /// See --dry-run-delay-min
-    #[arg(long, value_name = "MS", default_value_t = 0)]
-    pub dry_run_delay_max: u64,
-    /// Seconds that one attempt, or one judge program, may take; 0 means no limit [default: 120]
-    #[arg(long, value_name = "SECONDS")]
-    pub agent_timeout: Option<f64>,
-    /// How often a case that timed out is asked again [default: 2]
-    #[arg(long, value_name = "N")]
-    pub max_retries: Option<u32>,
-    #[command(flatten)]
-    pub terms: TermsArgs,
-    /// Say more
-    #[arg(long, help_heading = "What is shown")]
-    pub verbose: bool,
-    /// Say only which cases did not pass, how many did, and where the results are
-    #[arg(long, conflicts_with = "verbose", help_heading = "What is shown")]
-    pub quiet: bool,
-    /// How to show the run: for people, or as one JSON event per line
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text, conflicts_with = "quiet", help_heading = "What is shown")]
-    pub format: ReportFormat,
-}
-
-#[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Exit codes: 0 all files are valid, 2 some are not.
-
-Examples:
-  agentv validate evals/
-  agentv validate evals/support.eval.yaml .agentv/targets.yaml --format json")]
-pub(crate) struct ValidateArgs {
-    /// Files or directories
-    #[arg(value_name = "PATH", required = true)]
-    pub paths: Vec<PathBuf>,
-    /// How to print what was found
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
-    /// Treat warnings as errors
-    #[arg(long)]
-    pub strict: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

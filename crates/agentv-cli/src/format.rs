@@ -117,6 +117,20 @@ pub(crate) fn score(value: f64) -> String {
     format!("{value:.3}")
 }
 
+/// A score that is below a threshold, and is shown below it: `0.9996` is `0.999` where 1 is needed.
+pub(crate) fn score_below(value: f64, threshold: f64) -> String {
+    let shown = score(value);
+    let is_below = shown.parse().is_ok_and(|shown: f64| shown < threshold);
+    if is_below { shown } else { score((value * 1000.0).floor() / 1000.0) }
+}
+
+/// `1.0`, `0.8`, `0.85`: a score that is needed.
+pub(crate) fn threshold(value: f64) -> String {
+    let text = score(value);
+    let short = text.trim_end_matches('0');
+    if short.ends_with('.') { format!("{short}0") } else { short.to_owned() }
+}
+
 /// `1`, `0.5`, or `0.5-2` where they differ: for weights.
 pub(crate) fn range(low: f64, high: f64) -> String {
     if (high - low).abs() < f64::EPSILON { format!("{high}") } else { format!("{low}-{high}") }
@@ -171,6 +185,14 @@ mod tests {
         assert_eq!(signed(0.0, 2), "+0.00");
         assert_eq!(signed(-0.05, 2), "-0.05");
         assert_eq!(signed(0.126, 2), "+0.13");
+    }
+
+    #[test]
+    fn what_falls_short_is_never_shown_as_enough() {
+        assert_eq!(score_below(0.9, 1.0), "0.900");
+        assert_eq!(score_below(0.999_6, 1.0), "0.999");
+        assert_eq!(score_below(0.57, f64::INFINITY), "0.570");
+        assert_eq!([1.0, 0.8, 0.85].map(threshold), ["1.0", "0.8", "0.85"]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::report::{self, RenderedReport, Source};
 use crate::settings::Environment;
 use crate::terminal::{
-    OverviewInput, Paint, Screen, StandardOutput, markdown_comparisons, overview, render_note,
-    show_comparisons, show_plan, summary,
+    OverviewInput, Paint, Screen, ShownCases, StandardOutput, markdown_comparisons, overview,
+    render_note, show_comparisons, show_plan, summary,
 };
 use agentv_core::totals::Totals;
 use agentv_runtime::config::{Env, Note};
@@ -39,7 +39,7 @@ pub fn note(note: &Note, dir: &Path) -> String {
 
 /// Makes what `agentv compare` prints.
 pub fn comparisons(comparisons: &[Comparison]) {
-    show_comparisons(comparisons, Paint::Coloured, &mut Screen::discarding());
+    show_comparisons(comparisons, ShownCases::Changed, Paint::Coloured, &mut Screen::discarding());
     markdown_comparisons(comparisons, &mut Screen::discarding());
 }
 
@@ -51,7 +51,8 @@ pub fn plan(plan: &ComparisonPlan) {
 /// Makes what is printed at the end of a run, for people and for scripts.
 pub fn run_summary(totals: &Totals, numbers: &RunTotals) {
     let (took, results) = (Duration::from_millis(1234), "results.jsonl".to_owned());
-    let ending = OverviewInput { totals, numbers, took, results, warnings: 1 };
+    let (below, is_watched) = (&[][..], true);
+    let ending = OverviewInput { totals, numbers, took, results, warnings: 1, below, is_watched };
     overview(&ending, Paint::Coloured, &mut Screen::discarding());
     summary(totals, numbers, &mut Screen::discarding());
 }

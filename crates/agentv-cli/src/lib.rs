@@ -1,8 +1,10 @@
 //! The `agentv` program: arguments become settings, a command does the work, its outcome becomes an exit code.
 
 mod args;
+mod browser;
 mod clean;
 mod commands;
+mod completion;
 mod deferred;
 mod format;
 #[cfg(feature = "fuzzing")]
@@ -29,6 +31,9 @@ pub fn command() -> clap::Command {
 /// Runs one command line.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let words: Vec<OsString> = arguments.into_iter().collect();
+    if completion::answer(&words) {
+        return Exit::Success;
+    }
     let args = match Args::try_parse_from(&words) {
         Ok(args) => args,
         Err(error) => return terminal::usage(&clean_error(&words).unwrap_or(error)),

@@ -1,19 +1,27 @@
 //! The commands on runs that are over as clap types; no logic.
 
 use crate::args::ReportFormat;
-use crate::run_args::{CaseArgs, KeepArgs, ResultsArgs, TermsArgs, case_limit};
+use crate::run_args::{
+    CaseArgs, KeepArgs, OUTPUT, RUNNING, ResultsArgs, TARGETS, TermsArgs, case_limit,
+};
 use agentv_wire::CaseLimit;
 use clap::{Arg, ValueEnum};
 use std::path::PathBuf;
 
+// The headings of `--help`, besides those of `eval`.
+const GATES: &str = "Gates";
+const STATISTICS: &str = "Statistics";
+const FORMATS: &str = "Formats";
+
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The evaluators are those that the eval files have now. A case that asks something
-else than what was answered is left out and named, and so is one without an answer.
-With --cache, a judge is not asked again what it has been asked before.
+The evaluators are those that the eval files have now. Cases without an answer, and
+cases whose input changed since the answer, are left out and named. With --cache, calls
+of judges that were made before are not repeated.
 
-Exit codes: 0 done (low scores alone are no failure), 1 a gate was missed,
-            2 wrong input, 3 a record has an error or a budget is spent, 130 interrupted
+Exit codes: 0 done (a low score alone is not a failure), 1 a gate was missed,
+            2 wrong input, 3 a case ended in an error or the budget is spent,
+            130 interrupted
 
 Examples:
   agentv grade latest
@@ -21,59 +29,53 @@ Examples:
   agentv grade results.jsonl evals/support.eval.yaml")]
 #[command(mut_args(in_words_of_grading))]
 pub(crate) struct GradeArgs {
-    /// The id or the folder of a run, `latest`, or a results file (.jsonl, .yaml)
+    /// Run to grade: id, folder, results file, `latest` or `previous`
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Eval files, or globs of them [default: those of the run]
+    /// Eval files, folders or globs [default: those of the run]
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
-    /// Grade only the answers of this target; repeat it for more
-    #[arg(long, value_name = "NAME")]
+    /// Grade only the answers of this target; repeatable
+    #[arg(short, long, value_name = "NAME", help_heading = TARGETS)]
     pub target: Vec<String>,
-    /// The targets file, or a directory that holds it, for the judges [default: looked for from each eval file upwards]
-    #[arg(long, value_name = "PATH")]
+    /// Targets file of the judges, or the folder that holds it [default: found from each eval file upwards]
+    #[arg(long, value_name = "PATH", help_heading = TARGETS)]
     pub targets: Option<PathBuf>,
     #[command(flatten)]
     pub cases: CaseArgs,
-    /// Cases at a time, 1 to 1024 [default: the target's `workers`, else 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// Cases to grade in parallel, 1 to 1024 [default: `workers` of the target, else 1]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = RUNNING)]
     pub workers: Option<u16>,
     #[command(flatten)]
     pub results: ResultsArgs,
     #[command(flatten)]
     pub keep: KeepArgs,
-    /// Seconds that one judge may take; 0 means no limit [default: 120]
-    #[arg(long, value_name = "SECONDS")]
+    /// Time limit of a judge in seconds; 0 means no limit [default: 120]
+    #[arg(long, value_name = "SECONDS", help_heading = RUNNING)]
     pub agent_timeout: Option<f64>,
     #[command(flatten)]
     pub terms: TermsArgs,
-    /// Say more
-    #[arg(long)]
+    /// Show more
+    #[arg(long, help_heading = OUTPUT)]
     pub verbose: bool,
+    /// Print what 2.x printed: a line for each case that starts and ends, then `EVALUATION SUMMARY`
+    #[arg(long, value_name = "VERSION", value_enum)]
+    pub compat: Option<Compat>,
 }
 
-/// What shared flags are about where only judges are asked.
+/// The help of shared flags where only judges are called.
 fn in_words_of_grading(flag: Arg) -> Arg {
     let help = match flag.get_id().as_str() {
-        "eval_id" => "Grade only cases whose id matches",
-        "filter" => {
-            "Grade only cases with this text in their id, or whose id matches this pattern; repeat it for more"
-        }
-        "tag" => "Grade only cases with this tag; repeat it for more",
-        "out" => "Where results go [default: .agentv/results/grade_<time>.jsonl]",
-        "no_run_folder" => "Keep nothing in .agentv/runs",
-        "cache" => {
-            "Keep answers of judges in .agentv/cache, and do not ask again what is known there"
-        }
-        "no_cache" => "Ask judges again and keep nothing, whatever the files say",
-        "record" => "Write every call of judges to a cassette, a text file fit for Git",
-        "max_cost" => {
-            "Start no more calls of judges once they have cost so many US dollars, and exit 3"
-        }
-        "max_tokens" => "Start no more calls of judges once they have used N tokens, and exit 3",
-        "skip_invalid" => {
-            "Leave out cases and evaluators that cannot be used, instead of refusing to grade"
-        }
+        "eval_id" => "Grade only cases whose id matches this glob",
+        "filter" => "Grade only cases whose id contains this text or matches this glob; repeatable",
+        "tag" => "Grade only cases with this tag; repeatable",
+        "out" => "Results file [default: .agentv/results/grade_<time>.jsonl]",
+        "no_run_folder" => "Do not create a run folder",
+        "cache" => "Store answers of judges in .agentv/cache and reuse them",
+        "record" => "Record all calls of judges in a cassette",
+        "max_cost" => "Stop when calls of judges have cost this many US dollars, and exit 3",
+        "max_tokens" => "Stop when calls of judges have used N tokens, and exit 3",
+        "skip_invalid" => "Skip invalid cases and evaluators instead of refusing to grade",
         _ => return flag,
     };
     flag.help(help)
@@ -81,59 +83,64 @@ fn in_words_of_grading(flag: Arg) -> Arg {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 no verdict is `regression`, 1 one is, or a margin is not met,
-            2 wrong input, 3 the comparison could not look: no case in common, no
+Exit codes: 0 no verdict is `regression`, 1 one is, or --margin is not met,
+            2 wrong input, 3 nothing could be compared: no case in common, no
             interval for --margin, or what --strict refuses
 
 Examples:
+  agentv compare
+  agentv compare previous latest --all
   agentv compare before.jsonl after.jsonl
   agentv compare main.jsonl branch.jsonl --strict --format markdown
   agentv compare main.jsonl branch.jsonl --margin 0.02
   agentv compare baseline.jsonl gpt.jsonl claude.jsonl --json")]
-#[expect(clippy::struct_excessive_bools, reason = "flags are what they are")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CompareArgs {
-    /// Results files (.jsonl, .yaml), folders or ids of runs; the first is the baseline
-    #[arg(value_name = "RUN", required = true, num_args = 2..)]
+    /// Runs (id, folder, results file, `latest`, `previous`), the baseline first [default: the last two complete runs of the same suites]
+    #[arg(value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// A case is a win or a loss from this difference on; the statistics do not use it
-    #[arg(short, long, value_name = "DELTA", default_value_t = 0.1)]
+    /// List ties too, not only wins and losses
+    #[arg(long, help_heading = OUTPUT)]
+    pub all: bool,
+    /// Smallest difference that makes a case a win or a loss; statistics do not use it
+    #[arg(short, long, help_heading = STATISTICS, value_name = "DELTA", default_value_t = 0.1)]
     pub threshold: f64,
-    /// How to print the comparison
-    #[arg(short, long, value_enum, default_value_t = CompareFormat::Table)]
+    /// Output format
+    #[arg(short, long, help_heading = OUTPUT, value_enum, default_value_t = CompareFormat::Table)]
     pub format: CompareFormat,
-    /// The same as --format json
-    #[arg(long)]
+    /// Short for --format json
+    #[arg(long, help_heading = OUTPUT)]
     pub json: bool,
-    /// Exit 3 if there are too few cases for a verdict, or if cases of the baseline could not be compared
-    #[arg(long)]
+    /// Exit 3 if there are too few cases for a verdict, or cases of the baseline are missing
+    #[arg(long, help_heading = GATES)]
     pub strict: bool,
-    /// With --strict: how many cases of the baseline may be missing, ungraded or in error; `N` or `N%`
-    #[arg(long, value_name = "N", default_value = "0", value_parser = case_limit)]
+    /// With --strict: how many cases of the baseline may be missing, as `N` or `N%`
+    #[arg(long, help_heading = GATES, value_name = "N", default_value = "0", value_parser = case_limit)]
     pub max_missing: CaseLimit,
-    /// Exit 1 unless the candidate is shown to be worse by less than this (non-inferiority)
-    #[arg(long, value_name = "DELTA")]
+    /// Exit 1 unless the candidate is at most this much worse (non-inferiority)
+    #[arg(long, help_heading = GATES, value_name = "DELTA")]
     pub margin: Option<f64>,
-    /// Count cases with the same value of this key in their `metadata` as one: a document, a conversation
-    #[arg(long, value_name = "KEY")]
+    /// Treat cases with the same value of this `metadata` key as one cluster
+    #[arg(long, help_heading = STATISTICS, value_name = "KEY")]
     pub cluster: Option<String>,
     /// Significance level (false-positive rate) of all verdicts together, 0.001 to 0.5
-    #[arg(long, value_name = "LEVEL", default_value_t = 0.05)]
+    #[arg(long, help_heading = STATISTICS, value_name = "LEVEL", default_value_t = 0.05)]
     pub level: f64,
-    /// The seed of random numbers
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Seed of the random numbers
+    #[arg(long, help_heading = STATISTICS, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Exit by the rule of 2.x: 1 if a mean is lower to three decimals, where records with an error count as 0
-    #[arg(long, value_name = "VERSION", value_enum, conflicts_with_all = ["strict", "margin"])]
+    /// Use the table and the exit rule of AgentV 2.x: exit 1 if a mean is lower; errors count as 0
+    #[arg(long, help_heading = GATES, value_name = "VERSION", value_enum, conflicts_with_all = ["strict", "margin"])]
     pub compat: Option<Compat>,
     /// With --compat 2x: leave records with an error out. Without it, they always are.
     #[arg(long, hide = true)]
     pub exclude_errors: bool,
-    /// No colours, even on a terminal; `NO_COLOR` does the same
-    #[arg(long)]
+    /// Do not use colors, like `NO_COLOR`
+    #[arg(long, help_heading = OUTPUT)]
     pub no_color: bool,
 }
 
-/// Which version's rule counts.
+/// The version to be compatible with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compat {
     #[value(name = "2x")]
@@ -149,24 +156,24 @@ pub(crate) enum CompareFormat {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The noise comes from earlier runs of the cases: one run with trials shows how much the
-trials of a case differ, a second one also how an effect differs between cases. Without
-a run, --rate assumes that every case passes with the same probability.
+Earlier runs show how noisy the scores are: one run with trials shows how much trials of
+a case differ, a second run also shows how effects differ between cases. Without a run,
+--rate assumes that every case passes with the same probability.
 
 Exit codes: 0 done, 2 wrong input
 
 Examples:
-  agentv plan main.jsonl --difference 0.05
+  agentv plan latest --difference 0.05
   agentv plan main.jsonl branch.jsonl --difference 0.05 --power 0.9
   agentv plan --rate 0.8 --difference 0.1 --trials 1,3")]
 pub(crate) struct PlanArgs {
-    /// One or two earlier runs: results files (.jsonl, .yaml), folders or ids of runs
+    /// One or two earlier runs: id, folder, results file, `latest` or `previous`
     #[arg(value_name = "RUN", num_args = 0..=2, required_unless_present = "rate", conflicts_with = "rate")]
     pub runs: Vec<PathBuf>,
-    /// The true difference of the mean scores that is to be seen, above 0 and at most 1
+    /// Difference of mean scores to detect, above 0 and at most 1
     #[arg(short, long, value_name = "DELTA")]
     pub difference: f64,
-    /// How often it is to be seen, 0.5 to 0.999
+    /// Probability of detecting it (power), 0.5 to 0.999
     #[arg(long, value_name = "POWER", default_value_t = 0.8)]
     pub power: f64,
     /// Significance level of the comparison, 0.001 to 0.5
@@ -178,13 +185,13 @@ pub(crate) struct PlanArgs {
     /// Numbers of trials to plan for
     #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 3, 5, 10], value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub trials: Vec<u16>,
-    /// Trials of the baseline, if it exists already [default: as many as the candidate has]
+    /// Trials of an existing baseline [default: as many as the candidate has]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub baseline_trials: Option<u16>,
-    /// Cases at a time, for the forecast of the time
+    /// Cases that run in parallel, to estimate the duration
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: u16,
-    /// How to print the plan
+    /// Output format
     #[arg(short, long, value_enum, default_value_t = PlanFormat::Table)]
     pub format: PlanFormat,
 }
@@ -197,81 +204,84 @@ pub(crate) enum PlanFormat {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Without a format, the web page is written: `report.html` in the run's folder, or
-beside the results file. `-` stands for standard output, for one format at most.
-In GitHub Actions, the step's summary and annotations are written, too.
+Without a format, an HTML page is written: `report.html` in the run folder, or beside
+the results file. `-` is standard output, for at most one format. In GitHub Actions, the
+step summary and annotations are written too.
 
-Exit codes: 0 done, 2 wrong input, 3 a report could not be written
+Exit codes: 0 done, 2 wrong input, 3 a report cannot be written or opened
 
 Examples:
-  agentv report
+  agentv report --open
+  agentv report previous
   agentv report --html report.html --junit junit.xml
   agentv report results.jsonl --markdown -")]
 pub(crate) struct ReportArgs {
-    /// The id or folder of a run, a results file (.jsonl, .yaml), or `latest` [default: the last run]
+    /// Run to report: id, folder, results file, `latest` or `previous` [default: latest]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// One web page with everything, which needs no network
-    #[arg(long, value_name = "FILE")]
+    /// Open the HTML report in a browser
+    #[arg(long)]
+    pub open: bool,
+    /// HTML page with all cases; works offline
+    #[arg(long, value_name = "FILE", help_heading = FORMATS)]
     pub html: Option<PathBuf>,
-    /// For CI systems
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help = "JUnit XML for CI systems", value_name = "FILE", help_heading = FORMATS)]
     pub junit: Option<PathBuf>,
-    /// A short page for pull requests
-    #[arg(long, value_name = "FILE")]
+    /// Short Markdown page for pull requests
+    #[arg(long, value_name = "FILE", help_heading = FORMATS)]
     pub markdown: Option<PathBuf>,
-    /// A row for each record, for spreadsheets
-    #[arg(long, value_name = "FILE")]
+    /// One row per record, for spreadsheets
+    #[arg(long, value_name = "FILE", help_heading = FORMATS)]
     pub csv: Option<PathBuf>,
-    /// Numbers and each case in short, for programs
-    #[arg(long, value_name = "FILE")]
+    /// Totals and a summary of each case, for programs
+    #[arg(long, value_name = "FILE", help_heading = FORMATS)]
     pub json: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 done, 2 wrong input or records that contradict each other, 3 the file
-            cannot be written
+Exit codes: 0 done, 2 wrong input or conflicting records, 3 the file cannot be written
 
 Examples:
-  agentv merge shard-1.jsonl shard-2.jsonl --out results.jsonl")]
+  agentv merge shard-1.jsonl shard-2.jsonl --out results.jsonl
+  agentv merge previous latest --out results.yaml")]
 pub(crate) struct MergeArgs {
-    /// Results files (.jsonl, .yaml), folders or ids of runs, in the order in which their records are wanted
+    /// Runs to merge, in order: id, folder, results file, `latest` or `previous`
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
-    /// Where the records go; JSONL, or YAML if the name says so
+    /// File to write; the extension chooses JSONL or YAML
     #[arg(short, long, value_name = "FILE")]
     pub out: PathBuf,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A run folder has a manifest with the SHA-256 of its files, and each line of its journal
-has a hash over the line before. What was changed since is named, with its line. Of a
-run that was killed, everything up to its last line is checked.
+The manifest of a run folder has the SHA-256 of each file, and each line of the journal
+includes a hash of the line before. Changes are shown with their line. For a run that was
+killed, everything up to the last line is checked.
 
-A signature (`agentv eval --sign`) says who made the folder. Without one, whoever can
-write to the folder could have written all of it anew.
+A signature (`agentv eval --sign`) proves who made the folder. Without one, anyone who can
+write to the folder can also rewrite the manifest.
 
-Exit codes: 0 nothing differs, and the signature is valid if `--key` is given,
-            1 something differs, 2 wrong input
+Exit codes: 0 nothing changed, and with --key the signature is valid,
+            1 something changed, 2 wrong input
 
 Examples:
   agentv verify
-  agentv verify 2026-11-16T03-59-47-579Z-ef7e --key public.pem
+  agentv verify previous --key public.pem
   agentv verify /mnt/archive/run --format json
 
   openssl genpkey -algorithm ed25519 -out key.pem
   openssl pkey -in key.pem -pubout -out public.pem
   agentv eval evals/support.eval.yaml --sign key.pem")]
 pub(crate) struct VerifyArgs {
-    /// A run by its id or its folder, or `latest` [default: latest]
+    /// Run to check: id, folder, `latest` or `previous` [default: latest]
     #[arg(value_name = "RUN")]
     pub run: Option<PathBuf>,
-    /// The public key (Ed25519, PEM) whose signature the run must have
+    /// Ed25519 public key (PEM) that the run must be signed with
     #[arg(long, value_name = "PUBLIC")]
     pub key: Option<PathBuf>,
-    /// How to print what was found
+    /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
 }

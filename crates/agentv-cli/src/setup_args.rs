@@ -6,25 +6,56 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Agents on PATH and keys in the environment become targets; keys themselves are
-neither printed nor written. A mock that needs neither is always among them.
-What is there already stays, unless you say otherwise when you are asked.
+Agents on PATH and API keys in the environment become targets, plus a mock that needs
+neither. Keys are never printed or written. Existing files are replaced only if you
+confirm it.
 
-Exit codes: 0 done, 2 wrong input, 3 a file could not be written, 130 interrupted
+Exit codes: 0 done, 2 wrong input, 3 a file cannot be written, 130 interrupted
 
 Examples:
   agentv init
+  agentv init --template rag             # a suite for your kind of system
   agentv init my-evals --yes")]
 pub(crate) struct InitArgs {
-    /// Where to set up; made if it is not there
+    /// Folder to set up; created if missing
     #[arg(value_name = "DIR", default_value = ".", hide_default_value = true)]
     dir: PathBuf,
-    /// The same as DIR
+    /// Same as DIR
     #[arg(long, value_name = "DIR", conflicts_with = "dir")]
     path: Option<PathBuf>,
-    /// Ask nothing: all that was found becomes a target, the mock answers by default, and no file is replaced
+    /// Ask no questions: add all targets found, make the mock the default, replace no file
     #[arg(short, long)]
     pub yes: bool,
+    /// The suite to start with. It runs at once, on a mock, and says which lines to change
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub template: Option<TemplateName>,
+}
+
+/// A suite that `agentv init` can start a project with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TemplateName {
+    /// A first look: text, JSON and fields of answers (the default)
+    HelpDesk,
+    /// Answers from retrieved passages: facts, sources, faithfulness
+    Rag,
+    /// An agent that changes code: its tools and its result
+    CodingAgent,
+    /// An assistant for customers: facts, tone, refusals
+    Support,
+    /// Structured data from text: its shape and each field
+    Extraction,
+    /// One label per text, with a score per class
+    Classification,
+}
+
+impl TemplateName {
+    /// Its name, and what it is for.
+    pub(crate) fn described(self) -> String {
+        let value = self.to_possible_value();
+        let help = value.as_ref().and_then(|value| value.get_help()).map(ToString::to_string);
+        let name = value.as_ref().map_or("", |value| value.get_name());
+        format!("{name}: {}", help.unwrap_or_default())
+    }
 }
 
 impl InitArgs {
@@ -36,43 +67,42 @@ impl InitArgs {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Exit codes: 0 nothing stands in the way of a run (there may be warnings),
-            1 something will not work, 2 wrong input
+Exit codes: 0 no problems (there may be warnings), 1 a problem was found,
+            2 wrong input
 
 Examples:
   agentv doctor
   agentv doctor evals/support.eval.yaml --offline
-  agentv doctor --env                    # who gets which secrets
+  agentv doctor --env                    # which program gets which secrets
   agentv doctor --format json")]
 pub(crate) struct DoctorArgs {
-    /// Eval files (.yaml, .yml, .jsonl), or globs of them [default: all suites that are here]
+    /// Eval files, folders or globs [default: `evals/**` and `*.eval.*`]
     #[arg(value_name = "PATH")]
     pub paths: Vec<String>,
-    /// The targets file, or a directory that holds it [default: looked for from each eval file upwards]
+    /// Targets file, or the folder that holds it [default: found from each eval file upwards]
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
-    /// Show which secret variables the programs of each target and judge are given, and
-    /// which are withheld: names, never values. Nothing is started
+    /// Show the names of secret variables that each target and judge gets; runs nothing
     #[arg(long)]
     pub env: bool,
-    /// Connect to nobody, and run no health check
+    /// Do not connect to the network or run health checks
     #[arg(long)]
     pub offline: bool,
-    /// How to print what was found
+    /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub format: ReportFormat,
 }
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-`agentv init` writes these schemas beside your files, and the first line of each
-file says where, so that editors complete and explain its keys.
+`agentv init` writes these schemas beside your files and refers to them in the first line
+of each file, so that editors complete and explain keys.
 
 Examples:
   agentv schema eval > .agentv/schema/eval.schema.json
   agentv schema result | jq .properties.status")]
 pub(crate) struct SchemaArgs {
-    /// Which kind of file or input
+    /// Kind of file
     #[arg(value_enum, value_name = "KIND")]
     pub kind: SchemaKind,
 }
@@ -85,7 +115,7 @@ pub(crate) enum SchemaKind {
     Targets,
     /// `.agentv/config.yaml`
     Config,
-    /// A line of results
+    /// A line of a results file
     Result,
     /// What a code judge reads on stdin
     CodeJudgePayload,
@@ -93,12 +123,14 @@ pub(crate) enum SchemaKind {
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
+The shell then completes commands, flags, target names, case ids, tags and run ids.
+
 Examples:
-  agentv completions bash > ~/.local/share/bash-completion/completions/agentv
-  agentv completions zsh > ~/.zfunc/_agentv
-  agentv completions fish > ~/.config/fish/completions/agentv.fish")]
+  agentv completions fish > ~/.config/fish/completions/agentv.fish
+  echo 'source <(agentv completions bash)' >> ~/.bashrc
+  echo 'source <(agentv completions zsh)' >> ~/.zshrc")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: clap_complete::Shell,
 }

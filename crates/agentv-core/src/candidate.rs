@@ -56,7 +56,8 @@ impl Candidate {
 
     /// `wall` is how long the call took; it stands in when the provider reports no duration.
     pub fn new(response: Response, wall: Duration, exploration_tools: &[String]) -> Self {
-        let Response { text, messages, trace, mut reported, metadata, error } = response;
+        let Response { text, messages, trace, mut reported, metadata, error, is_masked: _ } =
+            response;
         reported.duration_ms = reported.duration_ms.or(Some(whole_milliseconds(wall)));
 
         // Spec: "Explicit trace takes precedence".

@@ -4,15 +4,18 @@ use crate::{
     CallContext, Candidate, EvalCase, EvaluatorName, Provider, Score, SecretAccess, TargetName,
     Weight,
 };
-use agentv_wire::{EvaluatorResult, FailureKind, JudgeErrorPolicy, Usage, VerdictWord, Vote};
+use agentv_wire::{
+    EvaluatorResult, FailureKind, JudgeErrorPolicy, SandboxRecord, Usage, VerdictWord, Vote,
+};
 use async_trait::async_trait;
 use serde_json::Value;
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 /// Grades one answer. A bad answer is a low [`Verdict`]; `Err` means that the grading itself went wrong.
 #[async_trait]
-pub trait Evaluator: fmt::Debug + Send + Sync {
+pub trait Evaluator: Any + fmt::Debug + Send + Sync {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError>;
 
     /// What it needs besides the answer.
@@ -158,6 +161,17 @@ pub enum Required {
     AtLeast(Score),
 }
 
+impl Required {
+    /// The score that it must reach for the case to pass, if any.
+    pub fn needed(self, pass_score: Score) -> Option<Score> {
+        match self {
+            Self::No => None,
+            Self::ToPass => Some(pass_score),
+            Self::AtLeast(needed) => Some(needed),
+        }
+    }
+}
+
 /// What a failed grading does to the score and the outcome of its case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
@@ -212,6 +226,8 @@ pub struct Verdict {
     pub usage: Option<Usage>,
     /// What each judge of a panel said.
     pub votes: Option<Vec<Vote>>,
+    /// The sandbox that its program ran in.
+    pub sandbox: Option<Box<SandboxRecord>>,
 }
 
 impl Verdict {
@@ -229,6 +245,7 @@ impl Verdict {
             members: None,
             usage: None,
             votes: None,
+            sandbox: None,
         }
     }
 
@@ -270,7 +287,9 @@ pub struct EvaluatorError {
     /// What it cost all the same.
     pub usage: Option<Box<Usage>>,
     /// What each judge of a panel said.
-    pub votes: Option<Vec<Vote>>,
+    pub votes: Option<Box<[Vote]>>,
+    /// The sandbox that its program ran in.
+    pub sandbox: Option<Box<SandboxRecord>>,
 }
 
 impl EvaluatorError {
@@ -283,6 +302,7 @@ impl EvaluatorError {
             members: None,
             usage: None,
             votes: None,
+            sandbox: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A record → the event of its case.
 
 use crate::Trials;
+use crate::cause::{Requirement, cause};
 use crate::outcome::outcome_of_result;
 use crate::totals::{grading_errors, usage};
 use agentv_wire::event::CaseFinished;
@@ -8,7 +9,7 @@ use agentv_wire::{Outcome, RecordSummary, ResultRecord, Status, WorkId};
 use std::sync::Arc;
 
 /// Where a record belongs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Place {
     /// The place of its case among all cases of the run.
     pub position: usize,
@@ -16,11 +17,13 @@ pub struct Place {
     pub label: Arc<str>,
     /// How many records its case is to have on its target.
     pub trials: Trials,
+    /// What its case needs to pass.
+    pub requirement: Requirement,
 }
 
 /// Takes apart a record that is written already. How many records there are is filled in by whoever counts them.
 pub fn finished(work: Arc<WorkId>, place: Place, record: ResultRecord) -> CaseFinished {
-    let (outcome, record) = summarize(record);
+    let (outcome, record) = summarize(record, &place.requirement);
     let used = usage(&record).total();
     CaseFinished {
         work,
@@ -39,9 +42,10 @@ pub fn finished(work: Arc<WorkId>, place: Place, record: ResultRecord) -> CaseFi
 }
 
 /// What displays and totals need of a record that is written already. Its texts are cut.
-pub fn summarize(mut record: ResultRecord) -> (Outcome, RecordSummary) {
+pub fn summarize(mut record: ResultRecord, requirement: &Requirement) -> (Outcome, RecordSummary) {
     let outcome = outcome_of_result(&record);
     // Before texts are cut, since those of old records decide it.
     record.outcome = Some(outcome);
-    (outcome, RecordSummary::excerpt(record))
+    let cause = (outcome == Outcome::Fail).then(|| cause(&record, requirement));
+    (outcome, RecordSummary::excerpt(record, cause))
 }

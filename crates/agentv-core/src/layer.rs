@@ -75,7 +75,7 @@ impl<L: Layer> BatchProvider for L {
     ) -> Result<Vec<Response>, ProviderError> {
         match self.inner().batch() {
             Some(batch) => self.ask_batch(batch, requests, cx).await,
-            None => Err(ProviderError::failed("there is no batch call")),
+            None => Err(ProviderError::failed("batch calls are not supported")),
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod trace;
 pub mod evaluator;
 pub mod score;
 
+pub mod cause;
 pub mod event;
 pub mod gate;
 pub mod outcome;

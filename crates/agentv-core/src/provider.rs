@@ -168,6 +168,9 @@ pub struct Response {
     /// There is an answer to grade, and yet something went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether this run has masked the secrets in it. Never written, since it is not known of an answer from a file.
+    #[serde(skip)]
+    pub is_masked: bool,
 }
 
 impl Response {

@@ -1,6 +1,6 @@
 //! Verdicts → record. The only place where a failed grading becomes a zero and a failed call becomes a record.
 
-use crate::evaluator::{OnError, Required};
+use crate::evaluator::OnError;
 use crate::outcome::outcome_of_result;
 use crate::provider::{ProviderInfo, RecordedAs};
 use crate::score::aggregate;
@@ -223,13 +223,9 @@ fn request(request: Request, recorded_as: RecordedAs, error: Option<&str>) -> Pr
 
 fn failed_required(case: &EvalCase, graded: &[Graded<'_>]) -> Vec<String> {
     let unmet = graded.iter().filter(|Graded { entry, outcome }| {
-        let bar = match entry.required {
-            Required::No => return false,
-            Required::ToPass => case.suite.pass_score,
-            Required::AtLeast(bar) => bar,
-        };
+        let Some(needed) = entry.required.needed(case.suite.pass_score) else { return false };
         // Without a score not even a threshold of 0 is met.
-        !outcome.as_ref().is_ok_and(|verdict| verdict.score.reaches(bar))
+        !outcome.as_ref().is_ok_and(|verdict| verdict.score.reaches(needed))
     });
     unmet.map(|graded| graded.entry.name.to_string()).collect()
 }
@@ -251,7 +247,8 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
                 request: error.request.map(|request| *request),
                 members: error.members,
                 usage: error.usage.map(|usage| *usage),
-                votes: error.votes,
+                votes: error.votes.map(Vec::from),
+                sandbox: error.sandbox,
                 ..Verdict::of(Score::ZERO).because(error.message.clone())
             };
             let failure = EvaluatorFailure {
@@ -279,6 +276,7 @@ pub fn evaluator_result(Graded { entry, outcome }: Graded<'_>) -> EvaluatorResul
         usage: verdict.usage,
         spread: verdict.votes.as_deref().and_then(spread),
         votes: verdict.votes,
+        sandbox: verdict.sandbox,
     }
 }
 

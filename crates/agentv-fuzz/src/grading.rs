@@ -273,6 +273,7 @@ pub(crate) fn response(choices: &mut Choices<'_>) -> Response {
         },
         metadata: if choices.once_in(4) { choices.object(1) } else { agentv_wire::Object::new() },
         error: if choices.once_in(6) { Some(choices.text()) } else { None },
+        is_masked: false,
     }
 }
 
@@ -366,7 +367,7 @@ pub(crate) fn check(record: &ResultRecord) {
     let summary: RecordSummary = serde_json::from_str(&line).expect("a record has a summary");
     let brief: RecordSummary<Skipped> =
         serde_json::from_str(&line).expect("a record has a summary");
-    let excerpt = RecordSummary::excerpt(whole);
+    let excerpt = RecordSummary::excerpt(whole, None);
     let outcomes = [outcome(&summary), outcome(&brief), outcome(&excerpt)];
     assert_eq!(outcomes.map(Some), [record.outcome; 3], "views differ on the outcome");
 }

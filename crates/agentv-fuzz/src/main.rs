@@ -109,7 +109,7 @@ impl Options {
                     let name = value()?;
                     options.only.push(
                         FuzzTarget::find(name)
-                            .with_context(|| format!("there is no target `{name}`"))?,
+                            .with_context(|| format!("unknown target `{name}`"))?,
                     );
                 }
                 "--counts" => options.counts = value()?.into(),

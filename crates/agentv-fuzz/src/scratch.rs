@@ -42,6 +42,7 @@ impl ScratchDir {
             env: Env::new(variables),
             processes: Processes::new(String::new()),
             selection: Selection::default(),
+            judge_sandbox: None,
         };
         Self { dir, loader }
     }

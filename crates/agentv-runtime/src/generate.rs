@@ -51,9 +51,7 @@ pub async fn rubrics(
             return Ok(rubrics);
         }
     }
-    Err(ProviderError::failed(format!(
-        "the target gave no rubrics that could be read in {ASKS} asks"
-    )))
+    Err(ProviderError::failed(format!("the target gave no readable rubrics in {ASKS} attempts")))
 }
 
 fn read(answer: &str) -> Option<Vec<NewRubric>> {

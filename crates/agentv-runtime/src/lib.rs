@@ -25,6 +25,7 @@ pub mod process;
 pub mod providers;
 pub mod targets;
 mod temp;
+pub mod watch;
 pub mod workspace;
 
 pub mod convert;

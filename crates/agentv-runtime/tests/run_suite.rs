@@ -22,7 +22,8 @@ fn project(answer: &str) -> (TestContext, Environment) {
 async fn a_library_user_runs_a_suite_and_reads_its_totals() {
     for (answer, passed) in [("ok", 2), ("no", 0)] {
         let (cx, environment) = project(answer);
-        let summary = example::run_suite(cx.path("suite.yaml"), &environment).await.unwrap();
+        let run = Box::pin(example::run_suite(cx.path("suite.yaml"), &environment));
+        let summary = run.await.unwrap();
         let totals = summary.totals();
         assert_eq!((totals.all.recorded, totals.all.passed), (2, passed));
         assert_eq!((totals.all.failed, totals.not_run), (2 - passed, Some(0)));
@@ -34,7 +35,8 @@ async fn a_library_user_runs_a_suite_and_reads_its_totals() {
 #[tokio::test]
 async fn a_library_user_is_told_why_a_run_is_refused() {
     let (cx, environment) = project("ok");
-    let refused = example::run_suite(cx.path("missing.yaml"), &environment).await.unwrap_err();
+    let run = Box::pin(example::run_suite(cx.path("missing.yaml"), &environment));
+    let refused = run.await.unwrap_err();
     assert_eq!(refused.exit, agentv_wire::Exit::Usage);
     assert!(!refused.to_string().is_empty());
     assert!(!cx.path(".agentv").exists());

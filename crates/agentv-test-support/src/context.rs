@@ -80,6 +80,16 @@ impl TestContext {
         Invocation::new(binary, self.dir(), args)
     }
 
+    /// Another program, in the same environment.
+    pub fn program<S: AsRef<OsStr>>(
+        &self,
+        program: &str,
+        args: impl IntoIterator<Item = S>,
+    ) -> Invocation {
+        let args = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
+        Invocation::new(Path::new(program), self.dir(), args)
+    }
+
     /// A code judge that keeps what it was given and prints `output`, in a folder of this name.
     #[track_caller]
     pub fn judge_dump(&self, name: &str, output: &str) -> JudgeDump {

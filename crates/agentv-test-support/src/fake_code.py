@@ -10,7 +10,7 @@ and `requests` (a copy of every request file that was answered), and finds `mode
   never       there is no answer
   partial     as ok, but the last request of a batch is not answered
   fail        ends with an error
-The answer to a request is `ok: ` and its query, in one line.
+The answer to a request is `ok: ` and its query, in one line; or the text of `answer`, which is then printed, too.
 """
 import json
 import os
@@ -43,8 +43,10 @@ def answer(path):
     shutil.copy(path, os.path.join(state, "requests"))
     draft = re.findall(r"^1\. Create and write your complete response to: (.+)$", request, re.M)[-1]
     query = request.split("[[ ## user_query ## ]]")[1].split("[[ ## system_instructions ## ]]")[0]
+    told = lines("answer")
+    print("\n".join(told), file=sys.stderr)
     with open(draft, "w", encoding="utf-8") as file:
-        file.write("ok: " + " ".join(query.split()) + "\n")
+        file.write("\n".join(told or ["ok: " + " ".join(query.split())]) + "\n")
     os.replace(draft, re.sub(r"_res\.tmp\.md$", "_res.md", draft))
 
 
@@ -92,7 +94,7 @@ def main():
     mode = (lines("mode") or ["ok"])[0]
     keep("calls.jsonl", json.dumps(arguments))
     if mode == "fail":
-        sys.exit("the display is on strike")
+        sys.exit("\n".join(["the display is on strike", *lines("answer")]))
     if arguments == ["--status"]:
         print("\n".join("|  Window (%s (Workspace))" % name for name in lines("windows")))
     elif len(arguments) == 1 and arguments[0].endswith(".code-workspace"):

@@ -30,6 +30,12 @@ impl FakeCode {
         fs::write(self.state().join("mode"), mode).unwrap();
     }
 
+    /// What it answers and prints from now on.
+    #[track_caller]
+    pub fn set_answer(&self, answer: &str) {
+        fs::write(self.state().join("answer"), answer).unwrap();
+    }
+
     /// Has chats tell the name of their subagent and wait until they may go on.
     #[track_caller]
     pub fn meet(&self) -> Meeting {

@@ -2,7 +2,7 @@
 //!
 //! | boundary | letter case | module |
 //! | --- | --- | --- |
-//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`], [`omitted`] |
+//! | results files, a code judge's stdin and stdout, an agent's output messages | `snake_case` | [`result`], [`outcome`], [`record_summary`], [`code_judge`], [`message`], [`trace`], [`metrics`], [`file_changes`], [`omitted`], [`sandbox`] |
 //! | what `compare` prints as JSON | `snake_case` | [`comparison`] |
 //! | what `plan` prints as JSON | `snake_case` | [`plan`] |
 //! | what `eval --format json` prints | `snake_case` | [`event`] |
@@ -34,6 +34,7 @@ pub mod record_summary;
 pub mod report;
 pub mod result;
 pub mod run;
+pub mod sandbox;
 pub mod spec;
 pub mod target_proxy;
 pub mod trace;
@@ -51,7 +52,9 @@ pub use metrics::{ExecutionMetrics, TokenUsage};
 pub use omitted::Omitted;
 pub use outcome::{JudgeErrorPolicy, Outcome};
 pub use plan::ComparisonPlan;
-pub use record_summary::{EvaluatorSummary, MetricsSummary, RecordSummary, Skipped, TraceCounts};
+pub use record_summary::{
+    EvaluatorSummary, FailureCause, MetricsSummary, RecordSummary, Skipped, TraceCounts,
+};
 pub use report::{Report, ReportCase, ReportGrade, ReportSummary};
 pub use result::{
     EvaluatorFailure, EvaluatorResult, FailureKind, ProviderRequest, ResultRecord, Status, Usage,
@@ -61,6 +64,7 @@ pub use run::{
     CaseTrialTotals, Ending, EvaluatorTotals, FlakyCase, GitHead, OutcomeTotals, PassOfK, RunFile,
     RunFileKind, RunInfo, RunSpend, RunTarget, RunTotals, Spent, TrialTotals,
 };
+pub use sandbox::{FsAccess, NetworkAccess, SandboxLimits, SandboxPart, SandboxRecord};
 pub use spec::{
     AnswerOrigin, Budget, CaseLimit, CaseSelection, DryRunDelay, OutputFormat, RunGates, RunSpec,
 };

@@ -64,6 +64,22 @@ pub struct RecordSummary<T = String> {
     pub workspace: Option<String>,
     #[serde(default, deserialize_with = "any_text")]
     pub error: Option<String>,
+    /// Why the case failed. Files do not have it: it takes the record and its case.
+    #[serde(skip)]
+    pub cause: Option<Box<FailureCause>>,
+}
+
+/// Why a case failed: the evaluator that decided it, and the score that was needed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FailureCause {
+    pub evaluator: String,
+    /// The evaluator's score.
+    pub score: f64,
+    /// The score of the case, if it is this one that has to reach `needed`, and not the evaluator's.
+    pub case_score: Option<f64>,
+    pub needed: f64,
+    /// What the evaluator missed first, else its reasoning; empty if it gave neither.
+    pub text: String,
 }
 
 /// What one evaluator found, with the members of a composite.
@@ -129,7 +145,9 @@ const ANSWER_LINES: usize = 3;
 impl RecordSummary {
     /// Takes a record apart that is written already, so that hardly anything is copied. The texts that say why a case did
     /// not pass are cut; a case that passed, or whose error says why, has none.
-    pub fn excerpt(record: ResultRecord) -> Self {
+    pub fn excerpt(record: ResultRecord, cause: Option<FailureCause>) -> Self {
+        let cause = cause
+            .map(|cause| Box::new(FailureCause { text: cut(cause.text, TEXT_BYTES), ..cause }));
         let needs_why = record.status == Status::Fail && record.error.is_none();
         let why = needs_why.then(|| {
             let misses = record.misses.into_iter().take(MISSES).map(|miss| cut(miss, TEXT_BYTES));
@@ -168,6 +186,7 @@ impl RecordSummary {
             failed_required: record.failed_required,
             workspace: record.workspace,
             error: record.error,
+            cause,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! One line of a results file.
 
 use crate::{
-    ChatMessage, ExecutionMetrics, FileChanges, JudgeErrorPolicy, Object, Outcome, SuiteId,
-    TokenUsage, TraceSummary, number,
+    ChatMessage, ExecutionMetrics, FileChanges, JudgeErrorPolicy, Object, Outcome, SandboxRecord,
+    SuiteId, TokenUsage, TraceSummary, number,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -155,6 +155,9 @@ pub struct EvaluatorResult {
     /// The highest vote less the lowest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
+    /// The sandbox that its program ran in. That of a target is in the record's `provider_metadata`, in the same shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<Box<SandboxRecord>>,
 }
 
 /// One judge of a panel.

@@ -1,8 +1,9 @@
 //! A run as it was ordered. Flags become one, `run.json` keeps it, and a resume starts from it again.
 
-use crate::TargetName;
+use crate::{EvalId, SuiteId, TargetName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// All that decides what a run does. Relative paths count from the directory that the run was started in. There is no
@@ -71,6 +72,9 @@ pub struct RunSpec {
     /// Keep secrets in answers, logs and records as they are, instead of masking them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_redact: bool,
+    /// Whether all judges that are programs run in a sandbox.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
     /// Whether plug-ins say more.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verbose: bool,
@@ -102,6 +106,7 @@ impl Default for RunSpec {
             skip_invalid: false,
             strict: false,
             no_redact: false,
+            sandbox: false,
             verbose: false,
         }
     }
@@ -137,6 +142,12 @@ pub struct CaseSelection {
     /// One of these tags is enough.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Only these cases of these suites, as of `--last-failed`. Empty: all.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub only: BTreeMap<SuiteId, BTreeSet<EvalId>>,
+    /// Only cases that depend on one of these files, as of `--watch`. Empty: all.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<PathBuf>,
     /// Only cases that changed since this Git revision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub changed_since: Option<String>,

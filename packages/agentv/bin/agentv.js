@@ -13,10 +13,10 @@ const args = process.argv.slice(2);
 
 function locate() {
   try {
-    return createRequire(import.meta.url).resolve(`@agentv/${platform}/bin/agentv`);
+    return createRequire(import.meta.url).resolve(`agentv-rs-${platform}/bin/agentv`);
   } catch {
     process.stderr.write(
-      `error: the package @agentv/${platform} is not there, which holds the program for this platform\n` +
+      `error: the package agentv-rs-${platform} is not there, which holds the program for this platform\n` +
         '  help: install without `--omit=optional`; if there is no such package, build it: ' +
         'cargo install --path crates/agentv-cli\n',
     );

@@ -43,9 +43,9 @@ function packProgram(staging, platform, binary, out) {
   cpSync(binary, join(folder, 'bin/agentv'));
   chmodSync(join(folder, 'bin/agentv'), 0o755);
   writeJson(folder, {
-    name: `@agentv/${platform}`,
+    name: `agentv-rs-${platform}`,
     version: description.version,
-    description: `The agentv program for ${platform}. Install \`agentv\` instead, which chooses the right one.`,
+    description: `The agentv program for ${platform}. Install \`agentv-rs\` instead, which chooses the right one.`,
     license: description.license,
     ...PLATFORMS[platform],
     files: ['bin'],
@@ -58,7 +58,7 @@ function packWrapper(staging, man, out) {
   const folder = join(staging, 'agentv');
   mkdirSync(folder);
   for (const entry of ['bin', 'README.md']) cpSync(join(wrapper, entry), join(folder, entry), { recursive: true });
-  const names = Object.keys(PLATFORMS).map((platform) => [`@agentv/${platform}`, description.version]);
+  const names = Object.keys(PLATFORMS).map((platform) => [`agentv-rs-${platform}`, description.version]);
   const whole = { ...description, optionalDependencies: Object.fromEntries(names) };
   if (man !== undefined) {
     cpSync(man, join(folder, 'man'), { recursive: true });

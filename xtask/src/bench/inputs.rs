@@ -21,6 +21,12 @@ const ANSWER: &str = "the answer";
 /// A million cases that a model grades.
 pub(super) const MODEL_JUDGED: &str = "model-judged.jsonl";
 
+/// Cases with a code judge, in a folder of their own: the others are in the home, which a sandbox does not open.
+pub(super) const LONG_ANSWERS: &str = "long-answers.yaml";
+/// The length of such an answer in bytes: ten thousand of them are a gigabyte.
+const LONG_ANSWER: usize = 100_000;
+pub(super) const SANDBOXED: &str = "sandboxed/judged.jsonl";
+
 /// A stand-in for `claude`: reads its prompt and answers at once.
 pub(super) const CLAUDE: &str = "claude.sh";
 
@@ -53,10 +59,11 @@ impl Inputs {
         let dir = tempfile::Builder::new().prefix("bench-").tempdir_in(parent)?;
         let inputs = Self { dir, million };
         // A repository of its own, so that nothing above it is looked for.
-        for folder in [".git", "tmp"] {
+        for folder in [".git", "tmp", "sandboxed"] {
             fs::create_dir(inputs.path(folder))?;
         }
         fs::write(inputs.path("targets.yaml"), targets())?;
+        fs::write(inputs.path(LONG_ANSWERS), long_answers())?;
         for count in [THOUSAND, TEN_THOUSAND] {
             inputs.write(&format!("{count}-cases.yaml"), |out| yaml(out, count))?;
         }
@@ -67,7 +74,9 @@ impl Inputs {
         if million {
             inputs.write(MODEL_JUDGED, |out| model_judged(out, MILLION))?;
         }
-        inputs.write("judged.jsonl", |out| judged(out, SOME))?;
+        for name in ["judged.jsonl", SANDBOXED] {
+            inputs.write(name, |out| judged(out, SOME))?;
+        }
         inputs.write(CLAUDE, |out| out.write_all(claude().as_bytes()))?;
         fs::set_permissions(inputs.path(CLAUDE), fs::Permissions::from_mode(0o755))?;
         Ok(inputs)
@@ -101,6 +110,25 @@ impl Inputs {
 
 /// `default` answers at once; `agent` and `claude` are what the bare loops run too. `slowly-judged` answers at once and has a
 /// judge that takes its time.
+/// A target whose answers are long, and keys of others that its answers must not show.
+fn long_answers() -> String {
+    let words = format!("The agent reads 17 files, calls `grep -n main` and says {ANSWER}. ");
+    let answer = words.repeat(LONG_ANSWER / words.len() + 1);
+    let mut targets = format!(
+        "targets:\n  - name: default\n    provider: mock\n    response: >-\n      {}\n",
+        &answer[..LONG_ANSWER]
+    );
+    for number in 0..10 {
+        use std::fmt::Write as _;
+        let keys = "provider: openai\n    model: m";
+        let _ = write!(
+            targets,
+            "  - name: model-{number}\n    {keys}\n    api_key: ${{{{ SERVICE_{number}_KEY }}}}\n"
+        );
+    }
+    targets
+}
+
 fn targets() -> String {
     format!(
         "targets:\n  \

@@ -57,6 +57,12 @@ impl Subject {
         self
     }
 
+    /// With one more variable in its environment.
+    pub(super) fn with_variable(mut self, name: &str, value: &str) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
     fn run(&mut self) -> Result<Measurement> {
         self.command.stderr(File::create(&self.stderr)?);
         if let Some(output) = &self.output {

@@ -299,13 +299,23 @@ pub(super) struct ConfigKeys {
     /// Which variables the programs of judges and targets get, unless `judges` or `targets` says otherwise.
     env: Option<EnvKey>,
     /// What holds for all programs that judges start: scripts, prompt scripts, aggregators, commands that judge.
-    judges: Option<ChildrenKeys>,
+    judges: Option<JudgesKeys>,
     /// What holds for all commands of targets: those of `cli` targets, health checks, the setup of workspaces. Agents get
     /// only the secrets that they need in any case.
     targets: Option<ChildrenKeys>,
 }
 
 /// What holds for programs that AgentV starts.
+#[derive(JsonSchema)]
+#[schemars(title = "Judges")]
+pub(super) struct JudgesKeys {
+    /// As `env` of `targets`.
+    env: Option<EnvKey>,
+    /// The sandbox of scripts that have none of their own: `true`, `best_effort`, or a mapping.
+    sandbox: Option<agentv_runtime::process::sandbox::SandboxKeys>,
+}
+
+/// What holds for all children of targets.
 #[derive(JsonSchema)]
 #[schemars(title = "Children")]
 pub(super) struct ChildrenKeys {

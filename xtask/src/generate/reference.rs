@@ -26,8 +26,8 @@ fn providers_page() -> String {
     let mut generator = generator();
     let mut page = Page::new(
         "Providers",
-        "A target in `targets.yaml` is a provider with a name and settings. Keys may be written in `snake_case` or \
-         `camelCase`; where both are there, `snake_case` wins.",
+        "A target in `targets.yaml` is a provider with a name and settings. Write keys in `snake_case` or `camelCase`; \
+         if both are present, `snake_case` wins.",
     );
     page.section(2, "Keys of every target");
     let common = TargetKeys::json_schema(&mut generator).to_value();
@@ -43,7 +43,7 @@ fn evaluators_page() -> String {
     let mut generator = generator();
     let mut page = Page::new(
         "Evaluators",
-        "An entry of `evaluators` in an eval file grades the answer of a case. The score of the case is the weighted \
+        "An entry of `evaluators` in an eval file scores the answer of a case. The score of the case is the weighted \
          mean of its evaluators.",
     );
     page.section(2, "Keys of every evaluator");
@@ -56,8 +56,8 @@ fn evaluators_page() -> String {
 fn env_page() -> String {
     let mut page = Page::new(
         "Environment variables",
-        "Besides these, any variable that a file asks for with `${{ NAME }}` is read. Variables of `.env` files count \
-         as if they were set, but never win over those that are.",
+        "AgentV also reads every variable that a file names with `${{ NAME }}`. Variables in `.env` files work as if they \
+         were set, but never override those that are.",
     );
     page.table(&["variable", "meaning"]);
     for (name, meaning) in env::DOCUMENTED {
@@ -69,7 +69,7 @@ fn env_page() -> String {
 fn exit_codes_page() -> String {
     let mut page = Page::new(
         "Exit codes",
-        "The same for every command. 130 wins over 3, and 3 over 1. What is wrong in files or flags (2) is found before \
+        "The same for every command. 130 wins over 3, and 3 over 1. Wrong files and flags (2) are found before \
          anything is called.",
     );
     page.table(&["code", "meaning"]);

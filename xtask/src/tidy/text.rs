@@ -45,12 +45,14 @@ fn rust(file: &SourceFile) -> Vec<Finding> {
     findings
 }
 
-/// Text of others is cleaned by the one file that prints, so nothing else may.
+/// Text of others is cleaned by the one file that prints, so nothing else may. What the launcher of a sandbox says is read
+/// by our own process, never by people.
 fn other_printers(file: &SourceFile) -> Vec<Finding> {
     let is_shipped = file.path.starts_with("crates/") && file.path.contains("/src/");
     if !is_shipped
         || file.path.contains("test-support")
         || file.path.ends_with("terminal/screen.rs")
+        || file.path.ends_with("process/sandbox/launch.rs")
     {
         return Vec::new();
     }

@@ -2,28 +2,32 @@
 
 use crate::args::{CompareArgs, CompareFormat, Compat};
 use crate::format::count;
-use crate::settings::Environment;
-use crate::terminal::{self, Paint, Screen, markdown_comparisons, show_comparisons};
+use crate::settings::{Environment, RUN_HELP};
+use crate::terminal::{
+    self, Paint, Screen, ShownCases, markdown_comparisons, show_comparisons, show_comparisons_2x,
+};
 use agentv_core::compare::{ComparedRun, Rules, UngradedRecords, compare};
 use agentv_core::gate::is_within;
 use agentv_core::stats::Resampling;
-use agentv_runtime::results_io::{
-    ResultsError, ScoredRun, find_results, match_by_suite, read_scored,
-};
+use agentv_runtime::results_io::{ResultsError, ScoredRun, match_by_suite, read_scored};
 use agentv_wire::comparison::{Comparison, ComparisonVerdict, Comparisons};
 use agentv_wire::{Exit, number};
 use std::error::Error as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
     let rules = match rules(args) {
         Ok(rules) => rules,
         Err((message, help)) => return terminal::fail(&message, Some(help)),
     };
+    let names = match names(args, environment) {
+        Ok(names) => names,
+        Err(exit) => return exit,
+    };
     let mut runs = Vec::new();
-    for path in &args.runs {
-        match read(path, args.cluster.as_deref(), environment) {
-            Ok(run) => runs.push((path.display().to_string(), run)),
+    for name in names {
+        match read(&name, args.cluster.as_deref(), environment) {
+            Ok(run) => runs.push((name.display().to_string(), run)),
             Err(error) => return fail(&error),
         }
     }
@@ -46,8 +50,12 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
     let comparisons = compare(*baseline, candidates, &rules);
     let mut screen = environment.screen();
     match if args.json { CompareFormat::Json } else { args.format } {
+        CompareFormat::Table if args.compat.is_some() => {
+            show_comparisons_2x(&comparisons, paint(args, environment), &mut screen);
+        }
         CompareFormat::Table => {
-            show_comparisons(&comparisons, paint(args, environment), &mut screen);
+            let shown = if args.all { ShownCases::All } else { ShownCases::Changed };
+            show_comparisons(&comparisons, shown, paint(args, environment), &mut screen);
         }
         CompareFormat::Markdown => markdown_comparisons(&comparisons, &mut screen),
         CompareFormat::Json => show_json(&comparisons, &mut screen),
@@ -56,6 +64,25 @@ pub(crate) fn run(args: &CompareArgs, environment: &Environment) -> Exit {
     match args.compat {
         Some(Compat::TwoX) => gate_on_means(&comparisons),
         None => gate_on_verdicts(&comparisons, args),
+    }
+}
+
+/// The runs to compare, the baseline first.
+fn names(args: &CompareArgs, environment: &Environment) -> Result<Vec<PathBuf>, Exit> {
+    match args.runs.as_slice() {
+        [] => environment.last_two().map(Vec::from).map_err(|problem| {
+            let help = "run the suites twice with `agentv eval`, or name two runs";
+            terminal::fail(&problem, Some(help))
+        }),
+        [only] => {
+            let message = format!("only one run to compare: `{}`", only.display());
+            let help = "name the baseline first, then the candidate, as in `agentv compare previous latest`";
+            Err(terminal::fail(&message, Some(help)))
+        }
+        runs => {
+            let names = runs.iter().map(|name| environment.run_named(name, |_| true));
+            names.collect::<Result<_, _>>().map_err(|error| fail(&error))
+        }
     }
 }
 
@@ -91,7 +118,7 @@ fn read(
     cluster: Option<&str>,
     environment: &Environment,
 ) -> Result<ScoredRun, ResultsError> {
-    let path = find_results(name, &environment.bases())?;
+    let path = environment.results_of(name)?;
     let shown = shown(&path, &environment.working_dir);
     let run = read_scored(&path, &shown, cluster)?;
     if let Some(line) = run.torn {
@@ -122,9 +149,7 @@ fn check_clusters(key: &str, runs: &[(String, ScoredRun)]) -> Option<Exit> {
 /// Says what is wrong with a results file.
 pub(super) fn fail(error: &ResultsError) -> Exit {
     let help = match error {
-        ResultsError::Missing { .. } => {
-            Some("name a results file, a folder with `results.jsonl`, or the id of a run")
-        }
+        ResultsError::Missing { .. } => Some(RUN_HELP),
         ResultsError::Malformed { .. } => {
             Some("results have one record per line, with `eval_id` and `score`")
         }
@@ -189,8 +214,9 @@ fn blindness(comparison: &Comparison, args: &CompareArgs) -> Option<(String, &'s
         return Some((message, "compare runs of the same eval files whose cases are graded"));
     }
     if comparison.non_inferiority.is_some_and(|margin| margin.holds.is_none()) {
-        let message =
-            format!("`--margin` cannot be checked for `{candidate}`: there is no interval");
+        let message = format!(
+            "`--margin` cannot be checked for `{candidate}`: too few cases for an interval"
+        );
         return Some((message, "use more cases, or more trials of each"));
     }
     if !args.strict {

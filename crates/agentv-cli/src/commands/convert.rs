@@ -1,17 +1,23 @@
 //! `agentv convert`: an eval file in another format.
 
+use super::compare::fail;
 use crate::args::ConvertArgs;
 use crate::settings::Environment;
 use crate::terminal::{self, show_notes};
 use agentv_runtime::convert::{Conversion, ConvertError, YamlShape, convert};
 use agentv_runtime::load::Format;
+use agentv_runtime::results_io::ResultsError;
 use agentv_wire::Exit;
 use std::error::Error;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &ConvertArgs, environment: &Environment) -> Exit {
     let here = &environment.working_dir;
-    let input = here.join(&args.input);
-    let out = args.out.as_ref().map_or_else(|| input.with_extension("yaml"), |out| here.join(out));
+    let (input, default_out) = match find(&args.input, environment) {
+        Ok(found) => found,
+        Err(error) => return fail(&error),
+    };
+    let out = args.out.as_ref().map_or(default_out, |out| here.join(out));
     let yaml = if args.suite { YamlShape::Suite } else { YamlShape::Documents };
     let conversion = Conversion { input, out, yaml, force: args.force };
     let converted = match convert(&conversion) {
@@ -31,6 +37,20 @@ pub(crate) fn run(args: &ConvertArgs, environment: &Environment) -> Exit {
         screen.line(format!("Settings: {}", settings.display()));
     }
     Exit::Success
+}
+
+/// The file, or the results of a run by its name, and what they become. A run folder gets no files that its run did not make.
+fn find(name: &Path, environment: &Environment) -> Result<(PathBuf, PathBuf), ResultsError> {
+    let here = &environment.working_dir;
+    let file = here.join(name);
+    if file.is_file() || file.extension().is_some() {
+        let out = file.with_extension("yaml");
+        return Ok((file, out));
+    }
+    let run = environment.run_named(name, |_| true)?;
+    let results = environment.results_of(&run)?;
+    let id = run.file_name().unwrap_or_default().to_string_lossy();
+    Ok((results, here.join(format!("{id}.yaml"))))
 }
 
 fn refuse(error: &ConvertError) -> Exit {

@@ -69,7 +69,7 @@ fn furnish(dir: &Path, shown: &Path) -> Result<(), (String, String)> {
     let shown = shown.display();
     if is_foreign {
         return Err((
-            format!("`{shown}` is there already, and is no demo"),
+            format!("`{shown}` exists and is not a demo folder"),
             "name a new folder: `agentv demo my-demo`".to_owned(),
         ));
     }

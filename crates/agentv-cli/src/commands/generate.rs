@@ -103,6 +103,7 @@ fn target(
         target: name.clone(),
         eval_dir: dir.to_owned(),
         working_dir: environment.working_dir.clone(),
+        project_root: environment.project_root.clone(),
         redactor: Arc::new(file.secrets(&env).redactor([])),
         env,
         secrets: SecretPolicy { scrub, ..SecretPolicy::default() },

@@ -2,8 +2,8 @@
 
 use super::eval::{Presentation, conduct};
 use crate::args::GradeArgs;
-use crate::settings::{Environment, RunOrder};
-use agentv_runtime::results_io::{ResultsError, find_results};
+use crate::settings::{Environment, RUN_HELP, RunOrder};
+use agentv_runtime::results_io::ResultsError;
 use agentv_runtime::run_dir::{RunFiles, folder_of_output};
 use agentv_runtime::session::{Refused, asked_targets, check_format};
 use agentv_wire::{Exit, RunInfo};
@@ -18,26 +18,14 @@ pub(crate) fn run(args: GradeArgs, words: &[OsString], environment: &Environment
     conduct(order, environment, &Presentation::default())
 }
 
-/// The newest run that asked its targets; a run by its id or folder; or results.
-const LATEST: &str = "latest";
-
-/// The results that hold the answers, and what is known of their run.
+/// The results that hold the answers, and what is known of their run. `latest` is the newest run that asked its targets.
 fn find(name: &Path, environment: &Environment) -> Result<(PathBuf, Option<RunInfo>), Refused> {
     let runs = environment.runs();
-    let name = match name.to_str() {
-        Some(LATEST) if !environment.working_dir.join(LATEST).exists() => {
-            let newest =
-                environment.listed_runs().into_iter().find(asked_targets).ok_or_else(|| {
-                    Refused::usage(
-                        "there is no run to grade",
-                        "start one: `agentv eval my.eval.yaml`",
-                    )
-                })?;
-            PathBuf::from(newest.run)
-        }
-        _ => name.to_owned(),
-    };
-    let results = find_results(&name, &environment.bases()).map_err(|error| unreadable(&error))?;
+    let run = environment.run_named(name, asked_targets).map_err(|error| {
+        let help = "start one: `agentv eval my.eval.yaml`";
+        Refused::usage(format!("no run to grade: {error}"), help)
+    })?;
+    let results = environment.results_of(&run).map_err(|error| unreadable(&error))?;
     let folder = RunFiles::beside(&results).or_else(|| folder_of_output(&results, &runs));
     let info = folder.as_ref().and_then(RunFiles::known);
     info.as_ref().map_or(Ok(()), check_format)?;
@@ -46,8 +34,5 @@ fn find(name: &Path, environment: &Environment) -> Result<(PathBuf, Option<RunIn
 
 fn unreadable(error: &ResultsError) -> Refused {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    Refused::usage(
-        format!("{error}{cause}"),
-        "name a run (`agentv runs list` shows them), `latest`, or a results file",
-    )
+    Refused::usage(format!("{error}{cause}"), RUN_HELP)
 }

@@ -3,6 +3,7 @@
 use crate::args::ImportArgs;
 use crate::settings::Environment;
 use crate::terminal::{self, Screen};
+use agentv_core::Redactor;
 use agentv_runtime::import::{
     self, Dataset, DatasetError, FORMATS, Out, SessionFormat, WrittenDataset,
 };
@@ -21,10 +22,11 @@ pub(crate) fn run(args: &ImportArgs, environment: &Environment) -> Exit {
     };
     if files.is_empty() {
         let help = "sessions are in `~/.claude/projects` and `~/.codex/sessions`";
-        return terminal::fail("there are no .jsonl files in there", Some(help));
+        return terminal::fail("no .jsonl files in it", Some(help));
     }
     let out = Out::new(&here.join(&args.out));
-    match import(&files, args, &out, here) {
+    let redactor = if args.no_redact { Redactor::off() } else { environment.redactor() };
+    match import(&files, args, &redactor, &out, here) {
         Ok(Some(written)) => {
             report(&written, &out, here, &mut environment.screen());
             Exit::Success
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &ImportArgs, environment: &Environment) -> Exit {
 fn import(
     files: &[PathBuf],
     args: &ImportArgs,
+    redactor: &Redactor,
     out: &Out,
     here: &Path,
 ) -> Result<Option<WrittenDataset>, DatasetError> {
@@ -56,7 +59,7 @@ fn import(
     let mut dataset = Dataset::create(out.clone(), args.force)?;
     for file in files {
         let say = |what: &str| terminal::warn(&format!("{}: {what}", shown(file, here)));
-        let found = match import::read(file, format) {
+        let mut found = match import::read(file, format) {
             Ok(found) => found,
             Err(error) => {
                 say(&format!("left out, since it cannot be read: {error}"));
@@ -68,8 +71,12 @@ fn import(
             continue;
         }
         found.remarks.iter().for_each(|remark| say(remark));
+        if let Err(error) = found.transcript.mask(redactor) {
+            say(&format!("left out, since its secrets cannot be masked: {error}"));
+            continue;
+        }
         if !dataset.add(file, &found.transcript)? {
-            say("left out, since its session is there already");
+            say("left out: its session was imported before");
         }
     }
     if dataset.cases() == 0 {
@@ -84,7 +91,7 @@ fn report(written: &WrittenDataset, out: &Out, here: &Path, screen: &mut Screen)
     screen.line(format!("Recordings: {}", shown(&out.recordings(), here)));
     if let Some(targets) = &written.kept_targets {
         screen.line(format!(
-            "{} was there already and is not changed. If it lacks this target, add it:",
+            "{} exists and was not changed. If it lacks this target, add it:",
             shown(targets, here)
         ));
         for line in out.target_entry().trim_end().lines() {

@@ -7,7 +7,7 @@ use agentv_core::evaluator::{OnError, Required};
 use agentv_core::record::{Graded, evaluator_result};
 use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, TargetName, Weight};
 use agentv_runtime::config::Scrub;
-use agentv_runtime::evaluators::code_judge::CodeJudge;
+use agentv_runtime::evaluators::code_judge::{CodeJudge, JudgeInput};
 use agentv_runtime::file_input::{self, RECORD_CAP};
 use agentv_runtime::load::TargetsFile;
 use agentv_runtime::process::{EnvironmentRule, Processes, SecretPolicy};
@@ -15,7 +15,8 @@ use agentv_runtime::providers::Deps;
 use agentv_runtime::providers::mock::Mock;
 use agentv_runtime::targets::{Judge, JudgeTargets, TargetBook};
 use agentv_wire::DryRunDelay;
-use agentv_wire::{CodeJudgePayload, EvaluatorResult, Exit, ResultRecord, number};
+use agentv_wire::{CodeJudgePayload, EvaluatorResult, Exit, Object, ResultRecord, number};
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -27,11 +28,11 @@ const MAX_CALLS: u64 = 50;
 const MOCK: &str = "mock";
 
 pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
-    let payload = match payload(&args, &environment.working_dir) {
+    let processes = Processes::new(format!("judge-test-{}", std::process::id()));
+    let payload = match payload(&args, environment, &processes) {
         Ok(payload) => payload,
         Err(problem) => return terminal::fail(&problem, None),
     };
-    let processes = Processes::new(format!("judge-test-{}", std::process::id()));
     let scrub = environment.loader(&processes).scrub(&environment.working_dir);
     let Some(targets) = targets(&args, scrub, environment, &processes) else { return Exit::Usage };
     let judge = Arc::new(CodeJudge::of_script(
@@ -44,7 +45,8 @@ pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
     let time_limit =
         Duration::try_from_secs_f64(args.timeout).ok().filter(|limit| !limit.is_zero());
     let call = CallContext { time_limit, ..CallContext::quiet() };
-    let outcome = match super::work(&processes, judge.judge(payload, &targets, &call)) {
+    let input = JudgeInput { stdin: payload, ..JudgeInput::default() };
+    let outcome = match super::work(&processes, judge.judge(input, &targets, &call)) {
         Ok(outcome) => outcome,
         Err(exit) => return exit,
     };
@@ -65,9 +67,13 @@ fn entry(judge: Arc<CodeJudge>) -> EvaluatorEntry {
 }
 
 /// The script's input: a payload as it is, or made of a record.
-fn payload(args: &JudgeTestArgs, working_dir: &Path) -> Result<String, String> {
+fn payload(
+    args: &JudgeTestArgs,
+    environment: &Environment,
+    processes: &Arc<Processes>,
+) -> Result<String, String> {
     let read = |path: &Path| {
-        file_input::read_argument_to_string(&working_dir.join(path), RECORD_CAP)
+        file_input::read_argument_to_string(&environment.working_dir.join(path), RECORD_CAP)
             .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
     };
     match (&args.payload, &args.record) {
@@ -77,22 +83,71 @@ fn payload(args: &JudgeTestArgs, working_dir: &Path) -> Result<String, String> {
             checked.map_err(|error| format!("`{}` is not JSON: {error}", path.display()))?;
             Ok(text)
         }
-        (None, Some(path)) => of_record(&read(path)?, args.eval_id.as_deref()),
+        (None, Some(name)) => {
+            let results = environment.results_of(name).map_err(|error| error.to_string())?;
+            let record = find_record(&read(&results)?, args.eval_id.as_deref())?;
+            let config = config_of(&record, &args.script, environment, processes);
+            of_record(record, config)
+        }
         (None, None) => {
             Err("name a payload with `--payload`, or results with `--record`".to_owned())
         }
     }
 }
 
-/// What a record knows of its case. Messages and expectations are not in it.
-fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
+fn find_record(results: &str, eval_id: Option<&str>) -> Result<ResultRecord, String> {
     let records =
         results.lines().filter_map(|line| serde_json::from_str::<ResultRecord>(line).ok());
     let mut wanted = records.filter(|record| eval_id.is_none_or(|id| record.eval_id == id));
-    let record = wanted.next().ok_or_else(|| match eval_id {
+    wanted.next().ok_or_else(|| match eval_id {
         Some(id) => format!("the results have no record of `{id}`"),
         None => "the results have no record".to_owned(),
-    })?;
+    })
+}
+
+/// The `config` of the judge in the record's eval file: the one with this script, or the only one of the case. Without it
+/// the judge would see something else than in a run, so it is said where it cannot be found.
+fn config_of(
+    record: &ResultRecord,
+    script: &[String],
+    environment: &Environment,
+    processes: &Arc<Processes>,
+) -> Option<Object> {
+    let is_judged = |result: &EvaluatorResult| result.kind == "code_judge";
+    let judged = record.evaluator_results.iter().flatten().any(is_judged);
+    let without = |why: String| {
+        if judged {
+            terminal::warn(&format!("the payload has no `config`: {why}"));
+        }
+        None
+    };
+    let Some(suite) = &record.suite else {
+        return without("the record does not name its eval file".to_owned());
+    };
+    let path = environment.project_root.join(suite.as_str());
+    let loaded = environment.loader(processes).suite(&path).0;
+    let mut cases = loaded.iter().filter_map(|suite| suite.cases.open().ok()).flatten().flatten();
+    let Some(case) = cases.find(|case| case.id.as_str() == record.eval_id) else {
+        return without(format!("`{suite}` cannot be read, or has no case `{}`", record.eval_id));
+    };
+    let of_entry = |entry: &EvaluatorEntry| -> Option<(bool, Option<Object>)> {
+        let judge = (&*entry.evaluator as &dyn Any).downcast_ref::<CodeJudge>()?;
+        Some((judge.runs(script), judge.handed_on().cloned()))
+    };
+    let mut judges: Vec<_> = case.evaluators.iter().filter_map(of_entry).collect();
+    let chosen = judges.iter().position(|(is_same, _)| *is_same);
+    match chosen.or((judges.len() == 1).then_some(0)) {
+        Some(index) => judges.swap_remove(index).1,
+        None => without(format!(
+            "no code judge of case `{}` in `{suite}` runs `{}`",
+            record.eval_id,
+            script.join(" ")
+        )),
+    }
+}
+
+/// What a record knows of its case. Messages and expectations are not in it.
+fn of_record(record: ResultRecord, config: Option<Object>) -> Result<String, String> {
     let request = *record.lm_provider_request.or(record.agent_provider_request).unwrap_or_default();
     let question = request.question.unwrap_or_else(|| {
         let said = request.chat_prompt.unwrap_or_default().into_iter();
@@ -118,7 +173,7 @@ fn of_record(results: &str, eval_id: Option<&str>) -> Result<String, String> {
         changed_files: changes.as_ref().map(|changes| changes.files.clone()),
         file_changes: changes.map(|changes| changes.diff),
         workspace_path: record.workspace,
-        config: None,
+        config,
     };
     number::to_string_pretty(&payload).map_err(|error| error.to_string())
 }
@@ -147,6 +202,7 @@ fn targets(
         target: TargetName::from(MOCK),
         eval_dir: environment.working_dir.clone(),
         working_dir: environment.working_dir.clone(),
+        project_root: environment.project_root.clone(),
         env: environment.env.clone(),
         secrets: SecretPolicy { scrub, ..SecretPolicy::default() },
         processes: Arc::clone(processes),

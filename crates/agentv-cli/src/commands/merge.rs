@@ -4,14 +4,14 @@ use super::compare::{fail, shown};
 use crate::args::MergeArgs;
 use crate::settings::Environment;
 use crate::terminal;
-use agentv_runtime::results_io::{Conflict, MergeError, find_results, merge};
+use agentv_runtime::results_io::{Conflict, MergeError, merge};
 use agentv_wire::Exit;
 use std::path::PathBuf;
 
 pub(crate) fn run(args: &MergeArgs, environment: &Environment) -> Exit {
     let mut inputs: Vec<(PathBuf, String)> = Vec::new();
     for name in &args.runs {
-        match find_results(name, &environment.bases()) {
+        match environment.results_of(name) {
             Ok(path) => inputs.push((path.clone(), shown(&path, &environment.working_dir))),
             Err(error) => return fail(&error),
         }

@@ -39,8 +39,9 @@ pub(crate) fn runtime() -> Result<Runtime, Exit> {
         files => files,
     };
     if files < LEAST_FILES {
-        let message =
-            format!("only {files} files may be open at a time; at least {LEAST_FILES} are needed");
+        let message = format!(
+            "only {files} files may be open at a time; AgentV needs at least {LEAST_FILES}"
+        );
         return Err(terminal::fail(&message, Some("raise the limit, as with `ulimit -n 1024`")));
     }
     tokio::runtime::Builder::new_multi_thread()

@@ -7,7 +7,7 @@ use crate::settings::Environment;
 use crate::terminal::{self, show_plan};
 use agentv_core::plan::{Goal, Noise, TrialCounts, cases_needed, forecast, power};
 use agentv_core::stats::{Resampling, mean};
-use agentv_runtime::results_io::{CaseHistory, History, ResultsError, find_results, read_history};
+use agentv_runtime::results_io::{CaseHistory, History, ResultsError, read_history};
 use agentv_wire::comparison::MeanInterval;
 use agentv_wire::plan::{ComparisonPlan, Forecast, PlanOption};
 use agentv_wire::{Exit, number};
@@ -58,7 +58,7 @@ fn refusal(args: &PlanArgs) -> Option<(String, &'static str)> {
 }
 
 fn read(name: &Path, environment: &Environment) -> Result<History, ResultsError> {
-    let path = find_results(name, &environment.bases())?;
+    let path = environment.results_of(name)?;
     read_history(&path, &shown(&path, &environment.working_dir))
 }
 

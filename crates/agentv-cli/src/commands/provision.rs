@@ -14,7 +14,7 @@ pub(crate) fn vscode(args: &ProvisionVscodeArgs, environment: &Environment) -> E
     let given = args.root.as_ref().map(|root| environment.working_dir.join(root));
     let Some(root) = given.or_else(|| default_root(edition, &environment.env)) else {
         return terminal::fail(
-            "there is no place for subagents, since `HOME` is not set",
+            "cannot place subagents: `HOME` is not set",
             Some("name one with `--root`"),
         );
     };

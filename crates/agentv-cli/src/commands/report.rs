@@ -2,6 +2,7 @@
 
 use super::compare::fail;
 use crate::args::ReportArgs;
+use crate::browser;
 use crate::format;
 use crate::report::{self, Destination, FORMATS, Github, Source, Wanted, WrittenReports};
 use crate::settings::{Environment, GithubActions};
@@ -16,24 +17,43 @@ pub(crate) fn run(args: &ReportArgs, environment: &Environment) -> Exit {
         Err(error) => return fail(&error),
     };
     let mut wanted = wanted(args, &environment.working_dir);
-    if wanted.is_empty()
-        && let Some(html) = FORMATS.iter().find(|kind| kind.name == "html")
-    {
+    let needs_html = wanted.is_empty() || (args.open && args.html.is_none());
+    if needs_html && let Some(html) = FORMATS.iter().find(|kind| kind.name == "html") {
         let destination = Destination::File(source.default_html());
         wanted.push(Wanted { kind: html, destination });
     }
     if let Err((message, help)) = check(&wanted, source.inputs()) {
-        return terminal::fail(&message, Some(help));
+        return terminal::fail(&message, Some(&help));
     }
+    let page = wanted.iter().find(|wanted| wanted.kind.name == "html");
+    let page = match page.map(|page| &page.destination) {
+        Some(Destination::File(path)) if args.open => Some(path.clone()),
+        _ if args.open => {
+            let help = "name a file: `--html report.html`";
+            return terminal::fail("`--open` cannot open standard output", Some(help));
+        }
+        _ => None,
+    };
     match write(&source, &wanted, environment, &mut environment.screen()) {
         Ok((exit, summary)) => {
             if !has_stdout(&wanted) {
                 show(&summary, &mut environment.screen());
             }
-            exit
+            match page.filter(|_| exit == Exit::Success) {
+                Some(page) => open(&page, environment),
+                None => exit,
+            }
         }
         Err(error) => fail(&error),
     }
+}
+
+/// Opens the page, or says how to.
+fn open(page: &Path, environment: &Environment) -> Exit {
+    let Err(error) = browser::open(page) else { return Exit::Success };
+    let page = environment.pointed(page);
+    terminal::complain(&error, Some(&format!("open `{page}` in a browser")));
+    Exit::Incomplete
 }
 
 /// The run in one line.
@@ -65,22 +85,38 @@ fn wanted(args: &ReportArgs, working_dir: &Path) -> Vec<Wanted> {
 pub(crate) fn check<'p>(
     wanted: &[Wanted],
     inputs: impl Iterator<Item = &'p Path>,
-) -> Result<(), (String, &'static str)> {
+) -> Result<(), (String, String)> {
     for (index, one) in wanted.iter().enumerate() {
         if wanted[..index].iter().any(|other| other.destination == one.destination) {
             let message = format!("two reports would both go to `{}`", one.destination);
-            return Err((message, "give each report a file of its own"));
+            return Err((message, "give each report a file of its own".to_owned()));
         }
     }
     let inputs: Vec<_> = inputs.filter_map(|input| input.canonicalize().ok()).collect();
     for wanted in wanted {
         let Destination::File(path) = &wanted.destination else { continue };
+        if path.is_dir() {
+            // `.` and `..` have no name to put the file's after.
+            let path = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let file = path.join(usual_name(wanted.kind.name));
+            let message = format!("`{}` is a directory", path.display());
+            return Err((message, format!("name a file: `{}`", file.display())));
+        }
         if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
-            let message = format!("`{}` is what the report is made of", path.display());
-            return Err((message, "choose another name for the report"));
+            let message = format!("`{}` is an input of the report", path.display());
+            return Err((message, "choose another name for the report".to_owned()));
         }
     }
     Ok(())
+}
+
+/// What a report of this format is often called.
+fn usual_name(format: &str) -> String {
+    match format {
+        "junit" => "junit.xml".to_owned(),
+        "markdown" => "report.md".to_owned(),
+        other => format!("report.{other}"),
+    }
 }
 
 /// Writes the reports, tells GitHub, and says where everything is.
@@ -101,7 +137,7 @@ pub(crate) fn write(
     let is_quiet = has_stdout(wanted);
     for Wanted { kind, destination } in wanted {
         if let Some((_, error)) = failed.iter().find(|(other, _)| other == destination) {
-            let help = "free some space or choose another place; nothing was left half-written";
+            let help = "choose another path, or free disk space; no partial file was left";
             terminal::complain(&format!("`{destination}` cannot be written: {error}"), Some(help));
             exit = Exit::Incomplete;
         } else if let Destination::File(path) = destination

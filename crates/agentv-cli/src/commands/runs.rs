@@ -1,5 +1,6 @@
 //! `agentv runs`: what is in `.agentv/runs`.
 
+use super::compare::fail;
 use crate::args::{RunsCommand, RunsRmArgs, TableFormat};
 use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_run, table};
@@ -7,13 +8,14 @@ use agentv_runtime::run_dir::{FolderError, Runs, State};
 use agentv_runtime::session::DAMAGED_HELP;
 use agentv_wire::{Exit, RunInfo, RunTotals, number};
 use serde_json::{Value, json};
+use std::path::Path;
 
 pub(crate) fn run(command: RunsCommand, environment: &Environment) -> Exit {
-    let (runs, mut screen) = (environment.runs(), environment.screen());
+    let mut screen = environment.screen();
     match command {
         RunsCommand::List { format } => list(format, environment, &mut screen),
-        RunsCommand::Show { run, format } => show(run, format, environment, &mut screen),
-        RunsCommand::Rm(args) => remove(&args, &runs, &mut screen),
+        RunsCommand::Show { run, format } => show(run.as_deref(), format, environment, &mut screen),
+        RunsCommand::Rm(args) => remove(&args, environment, &mut screen),
     }
 }
 
@@ -35,21 +37,17 @@ fn list(format: TableFormat, environment: &Environment, screen: &mut Screen) -> 
 }
 
 fn show(
-    run: Option<String>,
+    run: Option<&str>,
     format: TableFormat,
     environment: &Environment,
     screen: &mut Screen,
 ) -> Exit {
     let runs = &environment.runs();
-    let found = match run {
-        Some(run) => runs.info(&run),
-        None => environment
-            .listed_runs()
-            .into_iter()
-            .next()
-            .ok_or(FolderError::Unknown("newest".to_owned())),
+    let run = match id(run.unwrap_or("latest"), environment) {
+        Ok(run) => run,
+        Err(exit) => return exit,
     };
-    let found = match found {
+    let found = match runs.info(&run) {
         Ok(info) => info,
         Err(error) => return refuse(&error),
     };
@@ -73,12 +71,24 @@ fn show(
     Exit::Success
 }
 
-fn remove(args: &RunsRmArgs, runs: &Runs, screen: &mut Screen) -> Exit {
+/// The id of a run by its name.
+fn id(name: &str, environment: &Environment) -> Result<String, Exit> {
+    let run = environment.run_named(Path::new(name), |_| true).map_err(|error| fail(&error))?;
+    Ok(run.to_string_lossy().into_owned())
+}
+
+fn remove(args: &RunsRmArgs, environment: &Environment, screen: &mut Screen) -> Exit {
+    let runs = environment.runs();
     let chosen = if args.runs.is_empty() {
         let keep = args.keep.unwrap_or(0);
         runs.list().into_iter().skip(keep).map(|info| info.run).collect()
     } else {
-        args.runs.clone()
+        // All names before the first removal: it would make `previous` the latest.
+        let ids = args.runs.iter().map(|name| id(name, environment));
+        match ids.collect::<Result<Vec<_>, _>>() {
+            Ok(ids) => ids,
+            Err(exit) => return exit,
+        }
     };
     let mut exit = Exit::Success;
     for run in chosen {
@@ -122,9 +132,9 @@ fn refuse(error: &FolderError) -> Exit {
     let help = match error {
         FolderError::Unknown(_) => "`agentv runs list` names all of them",
         FolderError::NoId(_) => "name the run itself, not a path",
-        FolderError::InUse { .. } => "wait for its end, or stop it",
+        FolderError::InUse { .. } => "wait until it ends, or stop it",
         FolderError::Damaged { .. } => DAMAGED_HELP,
-        FolderError::Io { .. } => "look at the folder's permissions",
+        FolderError::Io { .. } => "check the folder's permissions",
     };
     terminal::fail(&error.to_string(), Some(help))
 }

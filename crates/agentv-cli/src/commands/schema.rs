@@ -1,10 +1,9 @@
 //! `agentv schema` and `agentv completions`: what editors and shells want to know.
 
-use crate::args::Args;
+use crate::completion;
 use crate::settings::Environment;
 use crate::setup_args::{CompletionsArgs, SchemaArgs, SchemaKind};
 use agentv_wire::Exit;
-use clap::CommandFactory as _;
 
 /// The schema as `cargo xtask gen` made it from the types that are read and written.
 pub(crate) fn text(kind: SchemaKind) -> &'static str {
@@ -25,8 +24,6 @@ pub(crate) fn run(args: &SchemaArgs, environment: &Environment) -> Exit {
 }
 
 pub(crate) fn completions(args: &CompletionsArgs, environment: &Environment) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Args::command(), "agentv", &mut script);
-    environment.screen().data(String::from_utf8_lossy(&script).trim_end());
+    environment.screen().data(completion::script(args.shell).trim_end());
     Exit::Success
 }

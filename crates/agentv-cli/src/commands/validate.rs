@@ -1,10 +1,10 @@
 //! `agentv validate`: the loader without a run.
 
 use crate::args::{ReportFormat, ValidateArgs};
-use crate::settings::Environment;
+use crate::settings::{self, Environment};
 use crate::terminal::{self, Screen, show_notes};
 use agentv_runtime::config::Note;
-use agentv_runtime::load::{FileKind, Format, Report, validatable, validate};
+use agentv_runtime::load::{FileKind, Format, Loader, Report, validatable, validate};
 use agentv_runtime::process::Processes;
 use agentv_wire::Exit;
 use serde_json::json;
@@ -28,6 +28,12 @@ pub(crate) fn run(args: &ValidateArgs, environment: &Environment) -> Exit {
     let loader = environment.loader(&Processes::new(String::new()));
     let mut files: Vec<PathBuf> = Vec::new();
     let mut missing = false;
+    if args.paths.is_empty() {
+        match settings::files(&[], environment) {
+            Ok((suites, _)) => files = with_targets(suites, &loader),
+            Err(error) => return terminal::fail(&error.to_string(), Some(&error.help())),
+        }
+    }
     for path in &args.paths {
         match validatable(&environment.working_dir.join(path)) {
             Ok(found) => files.extend(found),
@@ -56,6 +62,14 @@ pub(crate) fn run(args: &ValidateArgs, environment: &Environment) -> Exit {
     }
     let all_valid = checked.iter().all(|file| file.is_valid(args.strict));
     if all_valid && !missing { Exit::Success } else { Exit::Usage }
+}
+
+/// The suites, and the targets files that they use.
+fn with_targets(suites: Vec<PathBuf>, loader: &Loader) -> Vec<PathBuf> {
+    let dirs = suites.iter().filter_map(|suite| suite.parent());
+    let targets: Vec<PathBuf> =
+        dirs.filter_map(|dir| loader.find_targets(dir, None).ok()).collect();
+    suites.into_iter().chain(targets).collect()
 }
 
 fn show(checked: &[Checked], strict: bool, environment: &Environment) {

@@ -1,7 +1,7 @@
 //! `agentv verify`: whether a run folder is as its run left it.
 
 use crate::args::{ReportFormat, VerifyArgs};
-use crate::settings::Environment;
+use crate::settings::{Environment, RUN_HELP};
 use crate::terminal::{self, show_verification};
 use agentv_runtime::run_dir::{PublicKey, RunFiles, can_be_verified, verify};
 use agentv_wire::{Exit, number};
@@ -10,8 +10,7 @@ use std::path::Path;
 pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Exit {
     let Some(files) = find(args.run.as_deref(), environment) else {
         let name = args.run.as_deref().unwrap_or(Path::new("latest")).display().to_string();
-        let help = "name a run (`agentv runs list` shows them), `latest`, or the folder of a run";
-        return terminal::fail(&format!("`{name}`: there is no such run folder"), Some(help));
+        return terminal::fail(&format!("no run folder `{name}`"), Some(RUN_HELP));
     };
     if !can_be_verified(&files) {
         let message = format!("`{}` has neither a manifest nor a chain", files.dir.display());
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Exit {
         Ok(verification) => verification,
         Err(error) => {
             let message = format!("`{}` cannot be read: {error}", files.dir.display());
-            return terminal::fail(&message, Some("look at the folder's permissions"));
+            return terminal::fail(&message, Some("check the folder's permissions"));
         }
     };
     let mut screen = environment.screen();
@@ -40,20 +39,20 @@ pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Exit {
     if verification.whole { Exit::Success } else { Exit::Gate }
 }
 
-/// The newest run, one by its id, a folder, or a file in it.
+/// A run by its name, its folder, or a file in it; without one it is the newest.
 fn find(name: Option<&Path>, environment: &Environment) -> Option<RunFiles> {
+    let name = environment.folder_named(name.unwrap_or(Path::new("latest"))).ok()?;
     let is_run = |files: &RunFiles| {
         [files.manifest(), files.info_path(), files.journal()].iter().any(|path| path.is_file())
     };
-    let direct = name.map(|name| environment.working_dir.join(name)).filter(|path| path.exists());
-    let named = match (direct, name) {
-        (Some(path), _) if path.is_dir() => Some(RunFiles { dir: path }),
-        (Some(path), _) => path.parent().map(|dir| RunFiles { dir: dir.to_owned() }),
-        (None, Some(name)) if name != Path::new("latest") => {
-            let runs = environment.bases().map(|base| base.join(".agentv/runs").join(name));
-            runs.into_iter().find(|dir| dir.is_dir()).map(|dir| RunFiles { dir })
-        }
-        (None, _) => environment.runs().newest(),
+    let direct = environment.working_dir.join(&name);
+    let named = if direct.is_dir() {
+        Some(RunFiles { dir: direct })
+    } else if direct.exists() {
+        direct.parent().map(|dir| RunFiles { dir: dir.to_owned() })
+    } else {
+        let runs = environment.bases().map(|base| base.join(".agentv/runs").join(&name));
+        runs.into_iter().find(|dir| dir.is_dir()).map(|dir| RunFiles { dir })
     };
     named.filter(is_run)
 }

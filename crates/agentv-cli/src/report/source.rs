@@ -8,7 +8,7 @@ use agentv_core::totals::{RecordUsage, usage};
 use agentv_core::{Response, SuiteId};
 use agentv_runtime::hash::sha256_of_file;
 use agentv_runtime::process::Processes;
-use agentv_runtime::results_io::{Reader, ResultsError, find_results};
+use agentv_runtime::results_io::{Reader, ResultsError};
 use agentv_runtime::run_dir::{Index, PastAnswer, RecordedWork, RunFiles};
 use agentv_wire::{Outcome, RecordSummary, RunFileKind, RunInfo};
 use std::path::{Path, PathBuf};
@@ -40,23 +40,12 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Finds a run by its id or its folder, the last run (`latest`, or no name), or a file of results.
+    /// Finds a run by its name; without one it is the last run.
     pub(crate) fn find(
         name: Option<&Path>,
         environment: &Environment,
     ) -> Result<Self, ResultsError> {
-        let name = match name {
-            Some(name) if name != Path::new("latest") => name.to_owned(),
-            _ => {
-                let mut runs = environment.listed_runs().into_iter();
-                let last = runs.next().ok_or_else(|| ResultsError::Missing {
-                    name: "latest".to_owned(),
-                    problem: "there are no runs in this project".to_owned(),
-                })?;
-                PathBuf::from(last.run)
-            }
-        };
-        let path = find_results(&name, &environment.bases())?;
+        let path = environment.results_of(name.unwrap_or(Path::new("latest")))?;
         Ok(Self::of_file(path, environment))
     }
 

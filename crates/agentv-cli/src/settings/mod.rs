@@ -1,10 +1,13 @@
 //! Arguments and environment → settings. The only place that reads the environment and the working directory.
 
 mod github;
+mod last_failed;
 mod order;
+mod runs;
 
 pub(crate) use github::GithubActions;
 pub(crate) use order::{RunOrder, Showing, files};
+pub(crate) use runs::{AGES, RUN_HELP};
 
 use crate::terminal::{self, Screen, StandardOutput};
 use agentv_runtime::config::Env;
@@ -68,7 +71,7 @@ impl Environment {
         let runs = self.runs();
         for DamagedRun { id, is_known, error } in runs.damaged() {
             let help = if is_known {
-                format!("the journal knows the rest: `agentv eval --resume {id}` writes it again")
+                format!("the journal has the rest: `agentv eval --resume {id}` writes it again")
             } else {
                 DAMAGED_HELP.replace("RUN", &id)
             };

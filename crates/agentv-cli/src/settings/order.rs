@@ -1,7 +1,7 @@
 //! Flags → a [`RunSpec`], and how the run is shown.
 
-use super::Environment;
-use crate::args::{EvalArgs, GradeArgs, KeepArgs, ReportFormat, TermsArgs};
+use super::{Environment, last_failed};
+use crate::args::{Compat, EvalArgs, GradeArgs, KeepArgs, ReportFormat, TermsArgs};
 use crate::report::Wanted;
 use crate::run_args::{CaseArgs, ResultsArgs};
 use agentv_core::TargetName;
@@ -25,8 +25,10 @@ pub(crate) struct RunOrder {
 /// How a run is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Showing {
-    /// Line by line, in the shape that scripts read.
+    /// Line by line, for pipes and logs.
     Lines,
+    /// Line by line, as 2.x did.
+    Compat2x,
     /// Drawn over, for a person at a terminal.
     Live,
     /// What did not pass, and the end of it.
@@ -55,14 +57,26 @@ impl RunOrder {
     ) -> Result<Self, Refused> {
         let mut run = args.resume.take();
         // `--resume suite.yaml`: clap cannot know that this is not a run.
-        if let Some(path) = run.as_mut().filter(|run| run.contains(['.', '/', '*'])) {
+        if let Some(path) = run.as_mut().filter(|run| is_path(run, environment)) {
             args.paths.insert(0, std::mem::take(path));
         }
         check_reports(&args.report, environment)?;
-        let showing = Showing::of(args.format, args.quiet, environment);
+        let showing = match args.compat {
+            Some(Compat::TwoX) => Showing::Compat2x,
+            None => Showing::of(args.format, args.quiet, environment),
+        };
         let retry_errors = args.retry_errors;
         let resumed = |info: RunInfo| ResumeOrder { run: info.run, retry_errors };
         let (spec, found, resume) = match run {
+            None if args.last_failed => {
+                let mut suites = Vec::new();
+                if !args.paths.is_empty() {
+                    suites = self::suites(&args.paths, environment)?.0;
+                }
+                let mut spec = spec(args, RunSpec { suites, ..RunSpec::default() }, environment);
+                last_failed::select(&mut spec, environment)?;
+                (spec, None, None)
+            }
             None => {
                 let (suites, found) = suites(&args.paths, environment)?;
                 (spec(args, RunSpec { suites, ..RunSpec::default() }, environment), found, None)
@@ -73,12 +87,12 @@ impl RunOrder {
                 let runs = environment.runs();
                 let info = match run.as_str() {
                     "" => last_run(&spec, &runs)?,
-                    run => resumable(run, &runs)?,
+                    run => named_run(run, environment)?,
                 };
                 (spec, None, Some(resumed(info)))
             }
             Some(run) => {
-                let info = named_or_last(&run, environment)?;
+                let info = named_run(if run.is_empty() { "latest" } else { &run }, environment)?;
                 // The run as it was, with the flags of now.
                 let earlier = info.spec.clone().unwrap_or_default();
                 (spec(args, earlier, environment), None, Some(resumed(info)))
@@ -96,7 +110,10 @@ impl RunOrder {
         (answers, info): (PathBuf, Option<RunInfo>),
         environment: &Environment,
     ) -> Result<Self, Refused> {
-        let showing = Showing::of(ReportFormat::Text, false, environment);
+        let showing = match args.compat {
+            Some(Compat::TwoX) => Showing::Compat2x,
+            None => Showing::of(ReportFormat::Text, false, environment),
+        };
         let earlier = info.and_then(|info| info.spec);
         let mut spec = RunSpec::default();
         if let Some(earlier) = &earlier {
@@ -107,14 +124,15 @@ impl RunOrder {
         }
         if spec.suites.is_empty() {
             return Err(Refused::usage(
-                "results do not say which eval files they are of",
+                "results do not name their eval files",
                 "name them: `agentv grade results.jsonl my.eval.yaml`",
             ));
         }
         select(args.cases, &mut spec.cases);
         // Without other cases, those of the run are meant.
         if let Some(earlier) = earlier.filter(|_| spec.cases.is_all()) {
-            spec.cases = CaseSelection { changed_since: None, ..earlier.cases };
+            spec.cases =
+                CaseSelection { changed_since: None, changed_files: Vec::new(), ..earlier.cases };
         }
         spec.answers = agentv_wire::AnswerOrigin::Recorded(answers);
         spec.targets = targets(&args.target);
@@ -136,16 +154,18 @@ fn command(words: &[OsString]) -> Vec<String> {
     words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The run of this id, or the newest one that asked its targets.
-fn named_or_last(run: &str, environment: &Environment) -> Result<RunInfo, Refused> {
-    let runs = environment.runs();
-    if !run.is_empty() {
-        return resumable(run, &runs);
-    }
-    let last = environment.listed_runs().into_iter().find(asked_targets).ok_or_else(|| {
-        Refused::usage("there is no run to resume", "start one: `agentv eval my.eval.yaml`")
+fn is_path(text: &str, environment: &Environment) -> bool {
+    let is_dir = || environment.working_dir.join(text).is_dir();
+    text.contains(['.', '/', '*']) || (!text.is_empty() && is_dir())
+}
+
+/// The run of this id; `latest` and `previous` are among those that asked their targets.
+fn named_run(run: &str, environment: &Environment) -> Result<RunInfo, Refused> {
+    let id = environment.run_named(Path::new(run), asked_targets).map_err(|error| {
+        let help = "start one: `agentv eval my.eval.yaml`";
+        Refused::usage(format!("no run to resume: {error}"), help)
     })?;
-    resumable(&last.run, &runs)
+    resumable(&id.to_string_lossy(), &environment.runs())
 }
 
 /// The files that are named, else all suites that are here.
@@ -154,7 +174,11 @@ pub(crate) fn files(
     environment: &Environment,
 ) -> Result<(Vec<PathBuf>, Option<FoundSuites>), DiscoverError> {
     if !paths.is_empty() {
-        return eval_files(paths, &environment.working_dir).map(|files| (files, None));
+        let found = eval_files(paths, &environment.working_dir, &environment.repo_root)?;
+        // What is named file by file needs no announcement.
+        let is_dir = |path: &String| environment.working_dir.join(path.trim()).is_dir();
+        let suites = found.suites.clone();
+        return Ok((suites, paths.iter().any(is_dir).then_some(found)));
     }
     let found = suites_below(&environment.working_dir, &environment.repo_root);
     match found.suites.as_slice() {
@@ -261,6 +285,7 @@ fn set_terms(terms: &TermsArgs, spec: &mut RunSpec) {
     set_some(&mut spec.budget.max_tokens, terms.max_tokens);
     spec.skip_invalid |= terms.skip_invalid;
     spec.strict |= terms.strict;
+    spec.sandbox |= terms.sandbox;
 }
 
 /// `default` alone means "as the files say".

@@ -15,11 +15,24 @@ use anstyle::Style;
 /// How many cases that are in one run only are named.
 const NAMED: usize = 5;
 
+/// Which matched cases the table lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ShownCases {
+    All,
+    /// Wins and losses.
+    Changed,
+}
+
 /// Prints each comparison, and an overview where there are several.
-pub(crate) fn show_comparisons(comparisons: &[Comparison], paint: Paint, screen: &mut Screen) {
+pub(crate) fn show_comparisons(
+    comparisons: &[Comparison],
+    shown: ShownCases,
+    paint: Paint,
+    screen: &mut Screen,
+) {
     // Of standard output only: what goes into a file or a pipe is not cut.
     let width = stdout_size().map(|(width, _)| width);
-    let mut page = Page { screen, paint, width };
+    let mut page = Page { screen, shown, paint, width };
     for comparison in comparisons {
         page.comparison(comparison);
     }
@@ -28,26 +41,29 @@ pub(crate) fn show_comparisons(comparisons: &[Comparison], paint: Paint, screen:
     }
 }
 
+/// Prints each comparison as 2.x did: every case, and the sign of the mean.
+pub(crate) fn show_comparisons_2x(comparisons: &[Comparison], paint: Paint, screen: &mut Screen) {
+    let width = stdout_size().map(|(width, _)| width);
+    let mut page = Page { screen, shown: ShownCases::All, paint, width };
+    for comparison in comparisons {
+        page.start(comparison);
+        page.summary_2x(comparison);
+        page.line("");
+    }
+}
+
 /// Where lines go, and how wide and colourful they may be.
 struct Page<'s> {
     screen: &'s mut Screen,
+    shown: ShownCases,
     paint: Paint,
     width: Option<usize>,
 }
 
 impl Page<'_> {
     fn comparison(&mut self, comparison: &Comparison) {
-        self.line("");
-        self.line(format!("Comparing: {} → {}", comparison.baseline, comparison.candidate));
-        self.line("");
-        if comparison.matched.is_empty() {
-            self.line("No matching cases: nothing can be compared");
-        } else {
-            self.cases(&comparison.matched);
-        }
-        self.unmatched(comparison);
-        self.line("");
-        self.summary(comparison);
+        self.start(comparison);
+        self.line(counts(comparison));
         self.verdict(comparison);
         for (title, groups) in [
             ("Evaluator", &comparison.evaluators),
@@ -56,6 +72,20 @@ impl Page<'_> {
         ] {
             self.groups(title, groups, comparison.statistics.level);
         }
+        self.line("");
+    }
+
+    /// The cases, and those that could not be compared.
+    fn start(&mut self, comparison: &Comparison) {
+        self.line("");
+        self.line(format!("Comparing: {} → {}", comparison.baseline, comparison.candidate));
+        self.line("");
+        if comparison.matched.is_empty() {
+            self.line("No matching cases: nothing can be compared");
+        } else {
+            self.matched(&comparison.matched);
+        }
+        self.unmatched(comparison);
         self.line("");
     }
 
@@ -69,7 +99,21 @@ impl Page<'_> {
         }
     }
 
-    fn cases(&mut self, cases: &[MatchedCase]) {
+    fn matched(&mut self, cases: &[MatchedCase]) {
+        let is_shown =
+            |case: &&MatchedCase| self.shown == ShownCases::All || case.outcome != PairOutcome::Tie;
+        let shown: Vec<&MatchedCase> = cases.iter().filter(is_shown).collect();
+        if !shown.is_empty() {
+            self.cases(&shown);
+        }
+        let hidden = cases.len() - shown.len();
+        if hidden > 0 {
+            let text = format!("{} not shown (--all shows them)", count(hidden, "tie", "ties"));
+            self.line(self.paint.paint(DIM, text));
+        }
+    }
+
+    fn cases(&mut self, cases: &[&MatchedCase]) {
         let mut table = TextTable::new()
             .column("Eval ID", Side::Left, 7)
             .column("Baseline", Side::Right, 8)
@@ -119,8 +163,8 @@ impl Page<'_> {
         }
     }
 
-    /// Scripts read this line: its shape is part of the contract.
-    fn summary(&mut self, comparison: &Comparison) {
+    /// Scripts of 2.x read this line: its shape is part of the contract.
+    fn summary_2x(&mut self, comparison: &Comparison) {
         let summary = &comparison.summary;
         let (status, style) = if summary.mean_delta > 0.0 {
             ("improved", GOOD)
@@ -129,12 +173,7 @@ impl Page<'_> {
         } else {
             ("neutral", DIM)
         };
-        let counts = format!(
-            "Summary: {}, {}, {} | Mean Δ: ",
-            count(summary.wins, "win", "wins"),
-            count(summary.losses, "loss", "losses"),
-            count(summary.ties, "tie", "ties"),
-        );
+        let counts = format!("{} | Mean Δ: ", counts(comparison));
         let delta = self.paint.paint(style, signed(summary.mean_delta, 3));
         let status = self.paint.paint(style, status);
         self.line(Line::from(counts) + delta + " | Status: " + status);
@@ -220,6 +259,15 @@ impl Page<'_> {
         self.table(&table);
         self.line("");
     }
+}
+
+fn counts(Comparison { summary, .. }: &Comparison) -> String {
+    format!(
+        "Summary: {}, {}, {}",
+        count(summary.wins, "win", "wins"),
+        count(summary.losses, "loss", "losses"),
+        count(summary.ties, "tie", "ties"),
+    )
 }
 
 /// The id, with what else tells the case apart.

@@ -46,8 +46,8 @@ impl Texts {
         let clean = |text: &str| clean(text).into_owned();
         let NotePlace { path, text, range, column, .. } = &note.place;
         let parts = [&text[..range.start], &text[range.clone()], &text[range.end..]];
-        // Tabs are shown as four spaces in any case.
-        let [before, marked, after] = parts.map(|part| clean(&part.replace('\t', "    ")));
+        // A tab is one column wide, so that it can be seen and columns stay as they are in the file.
+        let [before, marked, after] = parts.map(|part| clean(&part.replace('\t', "→")));
         // A mark of no width cannot be seen.
         let least =
             if marked.is_empty() { after.chars().next().map_or(0, char::len_utf8) } else { 0 };
@@ -57,7 +57,7 @@ impl Texts {
             message: clean(&note.message),
             help: note.help.as_deref().map(clean),
             path: clean(&path.strip_prefix(working_dir).unwrap_or(path).display().to_string()),
-            is_whole: source == *text && text[..range.start].chars().count() + 1 == *column,
+            is_whole: source[..range.start].chars().count() + 1 == *column,
             source,
             range,
         }

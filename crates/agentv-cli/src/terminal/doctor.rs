@@ -105,8 +105,8 @@ fn verdict(findings: &[Finding], paint: Paint) -> Line {
     let (problems, warnings) = (of(FindingState::Problem), of(FindingState::Warning));
     let warned = count(warnings, "warning", "warnings");
     match (problems, warnings) {
-        (0, 0) => paint.paint(GOOD, "All is well."),
-        (0, _) => paint.paint(DOUBTFUL, warned) + ", but nothing stands in the way of a run.",
+        (0, 0) => paint.paint(GOOD, "Everything is ready."),
+        (0, _) => paint.paint(DOUBTFUL, warned) + "; a run is possible.",
         (_, 0) => paint.paint(BAD, format!("{}.", count(problems, "problem", "problems"))),
         (_, _) => {
             paint.paint(BAD, format!("{}, {warned}.", count(problems, "problem", "problems")))

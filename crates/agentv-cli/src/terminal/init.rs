@@ -18,7 +18,7 @@ pub(crate) enum FileStep {
 pub(crate) fn init_found(offers: &[(&str, String)], screen: &mut Screen) {
     let paint = Paint::of_stdout();
     if offers.is_empty() {
-        screen.line("Found no agent on PATH and no key in the environment: a mock will answer.");
+        screen.line("Found no agent on PATH and no key in the environment: the target is a mock.");
         screen.line("");
         return;
     }
@@ -43,14 +43,26 @@ pub(crate) fn init_step(step: &FileStep, path: &str, screen: &mut Screen) {
     screen.line(Line::from("  ") + verb + "  " + path + paint.paint(DIM, remark));
 }
 
-/// The commands to go on with.
+/// The lines that the user is to change, if there are any.
+pub(crate) fn init_changes(lines: &[(String, String)], screen: &mut Screen) {
+    if !lines.is_empty() {
+        list("Change these lines:", lines, screen);
+    }
+}
+
+/// The next commands.
 pub(crate) fn init_next(next: &[(String, String)], screen: &mut Screen) {
+    list("Next:", next, screen);
+}
+
+/// Pairs in two columns, under a title.
+fn list(title: &str, pairs: &[(String, String)], screen: &mut Screen) {
     let paint = Paint::of_stdout();
     screen.line("");
-    screen.line(paint.paint(BOLD, "Next:"));
-    let width = next.iter().map(|(command, _)| command.width()).max().unwrap_or(0);
-    for (command, what) in next {
-        let margin = " ".repeat(width - command.width());
-        screen.line(Line::from(format!("  {command}{margin}  ")) + paint.paint(DIM, what));
+    screen.line(paint.paint(BOLD, title));
+    let width = pairs.iter().map(|(first, _)| first.width()).max().unwrap_or(0);
+    for (first, what) in pairs {
+        let margin = " ".repeat(width - first.width());
+        screen.line(Line::from(format!("  {first}{margin}  ")) + paint.paint(DIM, what));
     }
 }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod case_line;
+mod causes;
 mod comparison;
 mod counts;
 mod diagnostics;
@@ -12,6 +13,7 @@ mod init;
 mod line;
 mod live;
 mod markdown;
+mod next_steps;
 mod overview;
 mod plan;
 mod progress;
@@ -24,30 +26,33 @@ mod style;
 mod summary;
 mod table;
 mod text;
+mod totals;
 mod trials;
 mod verification;
 
 pub(crate) use ask::{Asker, NoAnswer};
-pub(crate) use comparison::show_comparisons;
+pub(crate) use comparison::{ShownCases, show_comparisons, show_comparisons_2x};
 #[cfg(feature = "fuzzing")]
 pub(crate) use diagnostics::render_note;
 pub(crate) use diagnostics::show_notes;
 pub(crate) use doctor::{show_children, show_findings};
 pub(crate) use events::{Events, show_event};
 pub(crate) use found::found;
-pub(crate) use init::{FileStep, init_found, init_next, init_step};
+pub(crate) use init::{FileStep, init_changes, init_found, init_next, init_step};
 pub(crate) use live::Live;
 pub(crate) use markdown::{code, markdown_comparisons};
-pub(crate) use overview::{OverviewInput, Step, overview, steps};
+pub(crate) use next_steps::{Step, steps};
+pub(crate) use overview::{OverviewInput, overview};
 pub(crate) use plan::show_plan;
-pub(crate) use progress::Progress;
+pub(crate) use progress::{Progress, Progress2x};
 pub(crate) use quiet::Quiet;
 pub(crate) use regraded::regraded;
 pub(crate) use resumed::resumed;
 pub(crate) use runs::{show_run, table};
 pub(crate) use screen::{Screen, StandardOutput, StdoutData};
 pub(crate) use style::Paint;
-pub(crate) use summary::{last_lines, summary};
+pub(crate) use summary::summary;
+pub(crate) use totals::totals_lines;
 pub(crate) use trials::trials;
 pub(crate) use verification::show_verification;
 

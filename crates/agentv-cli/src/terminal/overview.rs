@@ -1,31 +1,32 @@
-//! What a run came to, for people: what went wrong first, and why; then the numbers; then what to do next.
+//! The summary of a run: tables first, then what did not pass and why, then the totals. So the end of it, which stays on the
+//! screen, is what one looks for.
 
-use super::case_line::{BROKEN, FAILED, UNGRADED};
-use super::counts::{Count, shown};
+use super::case_line::PASSED;
+use super::causes::{CauseLayout, cause_lines};
 use super::line::Line;
-use super::live::whole;
+use super::live::rows;
 use super::screen::{Screen, stdout_size};
-use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
+use super::style::{BAD, BOLD, DIM, DOUBTFUL, GOOD, NO_ANSWER, PLAIN, Paint};
 use super::table::{Cell, Side, TextTable};
-use super::text::{cut_end, cut_middle, one_line, wrapped};
+use super::text::{cut_end, cut_middle, one_line};
+use super::totals::totals_lines;
 use super::trials::trials;
 use crate::format;
-use agentv_core::totals::{Failure, GroupTotals, ScoreStatistics, Totals};
-use agentv_wire::{EvaluatorTotals, Outcome, RunSpend, RunTotals};
-use anstyle::Style;
+use agentv_core::totals::{GroupTotals, ScoreStatistics, Totals};
+use agentv_wire::{EvaluatorTotals, RunTotals};
 use std::time::Duration;
 use unicode_width::UnicodeWidthStr as _;
 
-/// So many failures, errors and failed gradings are shown each.
-const SHOWN: usize = 8;
-/// So many lines of a reason.
-const REASON_LINES: usize = 2;
 /// The widest bar of the histogram.
 const BAR: usize = 30;
 /// Lines are not read more easily for being longer.
 const WIDEST: usize = 120;
-/// What a pipe is taken for.
-const USUAL: usize = 80;
+/// How wide the summary is in a pipe.
+const PIPE: usize = 100;
+/// With fewer cases the list of them says more than a histogram.
+const ENOUGH_FOR_HISTOGRAM: usize = 10;
+/// The rows that a shell's prompt takes below the summary.
+const PROMPT: usize = 2;
 
 /// A run that is over.
 #[derive(Debug)]
@@ -38,36 +39,33 @@ pub(crate) struct OverviewInput<'a> {
     pub results: String,
     /// Notes on files that did not stop the run.
     pub warnings: usize,
-}
-
-/// What the answers and their grading cost. Those that were remembered, or made up by a mock, were not paid for.
-fn price(worth: f64, paid: &RunSpend) -> String {
-    let paid = format::money(paid.targets.cost_usd + paid.judges.cost_usd);
-    let worth = format::money(worth);
-    if paid == worth { format!("for {worth}") } else { format!("worth {worth} ({paid} paid)") }
-}
-
-/// A command that may be wanted next, and what for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub command: String,
-    pub purpose: &'static str,
+    /// The lines that will be printed below it.
+    pub below: &'a [String],
+    /// Whether a person looks at it: then its end fits the screen, and cases that passed, which had no lines, are named.
+    pub is_watched: bool,
 }
 
 /// Prints it all, but for what to do next.
-pub(crate) fn overview(ending: &OverviewInput<'_>, paint: Paint, screen: &mut Screen) {
+pub(crate) fn overview(input: &OverviewInput<'_>, paint: Paint, screen: &mut Screen) {
     let mut page = Page { screen, paint, width: width() };
-    let totals = ending.totals;
-    page.failures(totals);
-    page.errors(totals);
-    page.grading_errors(totals);
-    page.targets(totals, ending.numbers);
-    page.evaluators(ending.numbers);
-    trials(&ending.numbers.trials, page.screen);
+    let totals = input.totals;
+    page.targets(totals, input.numbers);
+    page.evaluators(input.numbers);
+    trials(&input.numbers.trials, page.screen);
     page.scores(totals);
     page.workspaces(totals);
-    page.verdict(ending);
-    page.end(ending);
+    let end = page.end(input);
+    if input.is_watched {
+        page.passed(totals);
+    }
+    let size = stdout_size().filter(|_| input.is_watched);
+    let rows = size.map(|(width, height)| {
+        let end = end.iter().map(Line::as_str);
+        let taken = end.chain(input.below.iter().map(String::as_str));
+        height.saturating_sub(taken.map(|line| rows(line, width)).sum::<usize>() + PROMPT)
+    });
+    page.lines(cause_lines(totals, CauseLayout { paint, width: page.width, rows }));
+    page.lines(end);
 }
 
 struct Page<'a> {
@@ -84,88 +82,11 @@ impl Page<'_> {
         self.screen.line(self.paint.paint(BOLD, text) + self.paint.paint(DIM, remark));
     }
 
-    /// A case by its mark, with what belongs to it on the right.
-    fn case(&mut self, (mark, style): (&str, Style), id: &str, right: &str) {
-        let right = one_line(right);
-        let id = cut_middle(&one_line(id), self.width.saturating_sub(right.width() + 6).max(8));
-        let right = if right.is_empty() { right } else { format!("  {right}") };
-        let mark = self.paint.paint(style, mark);
-        let id = format!(" {id}");
-        self.screen.line(Line::from("  ") + mark + &*id + self.paint.paint(DIM, right));
-    }
-
-    /// A text below a case, with a word that says what it is.
-    fn detail(&mut self, word: &str, text: &str, style: Style) {
-        let room = self.width.saturating_sub(13).max(12);
-        for (number, line) in wrapped(text, room, REASON_LINES).iter().enumerate() {
-            let word = if number == 0 { word } else { "" };
-            let word = self.paint.paint(DIM, format!("{word:<8}"));
-            let text = self.paint.paint(style, line);
-            self.screen.line(Line::from("    ") + word + " " + text);
-        }
-    }
-
     fn more(&mut self, shown: usize, all: usize) {
         if all > shown {
             let text = format!("  … and {} more", all - shown);
             self.screen.line(self.paint.paint(DIM, text));
         }
-    }
-
-    fn failures(&mut self, totals: &Totals) {
-        let failed = totals.all.counts.failed;
-        if failed == 0 {
-            return;
-        }
-        self.title("Failures", "the worst first");
-        let failures = &totals.highlights.failures;
-        for failure in failures.iter().take(SHOWN) {
-            self.failure(failure, totals.targets.len() > 1);
-        }
-        self.more(SHOWN.min(failures.len()), failed);
-    }
-
-    fn failure(&mut self, failure: &Failure, with_target: bool) {
-        let Failure { placed, target, misses, reasoning, answer, .. } = failure;
-        let score = format::score(placed.score);
-        let right = if with_target { format!("{score}  {target}") } else { score };
-        self.case(FAILED, &placed.eval_id, &right);
-        for miss in misses.iter().take(3) {
-            self.detail("missed", miss, PLAIN);
-        }
-        if let Some(reasoning) = reasoning {
-            self.detail("because", reasoning, PLAIN);
-        }
-        let answer = if answer.trim().is_empty() { "(nothing)" } else { answer };
-        self.detail("answer", answer, DIM);
-    }
-
-    fn errors(&mut self, totals: &Totals) {
-        let errors = totals.all.counts.errors;
-        if errors == 0 {
-            return;
-        }
-        self.title("Errors", "no answer, so no grade");
-        let listed = totals.highlights.errors.iter();
-        let listed: Vec<_> = listed.filter(|kept| kept.outcome == Outcome::Error).collect();
-        for kept in listed.iter().take(SHOWN) {
-            self.case(BROKEN, &kept.eval_id, "");
-            self.detail("error", &kept.error, BAD);
-        }
-        self.more(SHOWN.min(listed.len()), errors);
-    }
-
-    fn grading_errors(&mut self, totals: &Totals) {
-        if totals.grading_errors == 0 {
-            return;
-        }
-        self.title("Grading errors", "grading failed; the answer was not judged");
-        let listed = &totals.highlights.grading_errors;
-        for error in listed.iter().take(SHOWN) {
-            self.case(UNGRADED, &error.eval_id, &error.evaluator);
-            self.detail("error", &error.message, DOUBTFUL);
-        }
-        self.more(SHOWN.min(listed.len()), totals.grading_errors);
     }
 
     fn targets(&mut self, totals: &Totals, numbers: &RunTotals) {
@@ -243,6 +164,9 @@ impl Page<'_> {
     /// Of graded cases.
     fn scores(&mut self, totals: &Totals) {
         let scores = totals.scores.graded();
+        if scores.len() < ENOUGH_FOR_HISTOGRAM {
+            return;
+        }
         let Some(found) = ScoreStatistics::of(scores.to_vec()) else { return };
         // The mean is at the end, with its interval.
         let mut numbers = vec![
@@ -280,81 +204,53 @@ impl Page<'_> {
         self.more(highlights.kept_paths.len(), highlights.kept);
     }
 
-    /// One line that says it all.
-    fn verdict(&mut self, ending: &OverviewInput<'_>) {
-        let (totals, all) = (ending.totals, &ending.numbers.all);
-        self.screen.line("");
-        if all.recorded == 0 {
-            self.screen.line(self.paint.paint(BOLD, "No case was run."));
+    fn lines(&mut self, lines: Vec<Line>) {
+        for line in lines {
+            self.screen.line(line);
+        }
+    }
+
+    /// The cases of a small run in which all of them passed.
+    fn passed(&mut self, totals: &Totals) {
+        let passed = &totals.highlights.passed;
+        if passed.is_empty() || passed.len() < totals.recorded() {
             return;
         }
-        let mut parts: Vec<Line> = shown(totals.all.counts)
-            .map(|Count { mark, style, cases, word }| {
-                self.paint.paint(style.bold(), format!("{mark} {cases} {word}"))
-            })
-            .collect();
-        let not_run = ending.numbers.not_run.filter(|not_run| *not_run > 0);
-        parts.extend(not_run.map(|not_run| self.paint.paint(DIM, format!("{not_run} not run"))));
-        parts.push(format!("in {}", format::duration(ending.took)).into());
-        parts.extend(all.cost_usd.map(|cost| price(cost, &totals.paid).into()));
-        self.screen.line(Line::joined(parts, "  "));
-        let rate = format!("pass rate {}", format::pass_rate_interval(all));
-        self.screen.line(self.paint.paint(DIM, format!("{rate}, 95 % interval in brackets")));
-        let mean = format!("mean score {}", format::mean_score(all));
-        self.screen.line(self.paint.paint(DIM, mean));
-        if let Some(tokens) = all.token_usage.filter(|used| used.input + used.output > 0.0) {
-            let amount = |tokens| format::amount(whole(tokens));
-            let (read, written) = (amount(tokens.input), amount(tokens.output));
-            let text = format!("{read} tokens read, {written} written");
-            self.screen.line(self.paint.paint(DIM, text));
-        }
-        if ending.numbers.retries > 0 {
-            let retries = format::count(ending.numbers.retries, "retry", "retries");
-            self.screen.line(self.paint.paint(DIM, retries));
-        }
-        if ending.numbers.simulated > 0 {
-            let simulated = format::count(ending.numbers.simulated, "answer", "answers");
-            let text = format!("{simulated} made up by a mock target or a dry run");
-            self.screen.line(self.paint.paint(DIM, text));
+        self.title("Cases", "");
+        let has_targets = totals.targets.len() > 1;
+        for case in passed {
+            let target =
+                if has_targets { format!("  {}", one_line(&case.target)) } else { String::new() };
+            let trial = case.trial.map(|trial| format!(" (trial {})", u64::from(trial) + 1));
+            let id = one_line(&format!("{}{}", case.eval_id, trial.unwrap_or_default()));
+            let id = cut_middle(&id, self.width.saturating_sub(target.width() + 11).max(8));
+            let (mark, style) = PASSED;
+            let start = Line::from("  ") + self.paint.paint(style, mark);
+            let middle = format!(" {}  {id}", format::score(case.score));
+            self.screen.line(start + &*middle + self.paint.paint(DIM, target));
         }
     }
 
-    fn end(&mut self, ending: &OverviewInput<'_>) {
-        if ending.warnings > 0 {
-            let warnings = format::count(ending.warnings, "warning", "warnings");
+    /// The totals, and where the results are.
+    fn end(&self, input: &OverviewInput<'_>) -> Vec<Line> {
+        let mut lines = vec![Line::default()];
+        lines.extend(totals_lines(input.totals, input.numbers, input.took, self.paint));
+        if input.warnings > 0 {
+            let warnings = format::count(input.warnings, "warning", "warnings");
             let text = format!("{warnings} in files, shown above (--strict refuses them)");
-            self.screen.line(self.paint.paint(DOUBTFUL, text));
+            lines.push(self.paint.paint(DOUBTFUL, text));
         }
-        if ending.numbers.all.recorded > 0 {
-            self.screen.line("");
+        if input.numbers.all.recorded > 0 {
             // Never cut: it is there to be copied.
-            self.screen.line(self.paint.paint(DIM, "Results") + "  " + &*ending.results);
+            let results = self.paint.paint(DIM, "Results") + "  " + &*input.results;
+            lines.extend([Line::default(), results]);
         }
-    }
-}
-
-/// Prints what may be wanted next.
-pub(crate) fn steps(next: &[Step], paint: Paint, screen: &mut Screen) {
-    let widths = || next.iter().map(|step| step.command.width());
-    let room = |command: usize, step: &Step| 9 + command + 2 + step.purpose.width() <= width();
-    // Purposes stand below each other if all of them have room there.
-    let widest = widths().max().filter(|widest| next.iter().all(|step| room(*widest, step)));
-    for (number, step) in next.iter().enumerate() {
-        let word = paint.paint(DIM, if number == 0 { "Next   " } else { "       " });
-        // A command is there to be copied, so it is never cut.
-        let command = paint.paint(BOLD, &step.command);
-        let own = step.command.width();
-        let purpose = if room(own, step) {
-            Line::from(" ".repeat(widest.unwrap_or(own) - own + 2)) + paint.paint(DIM, step.purpose)
-        } else {
-            Line::default()
-        };
-        screen.line(word + "  " + command + purpose);
+        lines
     }
 }
 
 fn width() -> usize {
-    stdout_size().map_or(USUAL, |(width, _)| width.saturating_sub(1)).min(WIDEST)
+    stdout_size().map_or(PIPE, |(width, _)| width.saturating_sub(1)).min(WIDEST)
 }
 
 fn passes(text: String, is_all: bool) -> Cell {
@@ -362,7 +258,7 @@ fn passes(text: String, is_all: bool) -> Cell {
 }
 
 fn errors(count: usize) -> Cell {
-    Cell::styled(count.to_string(), if count > 0 { BAD } else { DIM })
+    Cell::styled(count.to_string(), if count > 0 { NO_ANSWER } else { DIM })
 }
 
 fn doubts(count: usize) -> Cell {

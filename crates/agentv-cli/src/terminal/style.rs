@@ -13,6 +13,8 @@ pub(super) const BOLD: Style = Style::new().bold();
 pub(super) const DIM: Style = Style::new().dimmed();
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
+/// There is no answer, which is not the same as a bad one.
+pub(super) const NO_ANSWER: Style = AnsiColor::Magenta.on_default();
 pub(super) const DOUBTFUL: Style = AnsiColor::Yellow.on_default();
 
 /// Whether standard output gets colours.

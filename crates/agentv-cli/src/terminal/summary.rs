@@ -1,11 +1,12 @@
-//! The numbers at the end of a run, for pipes and logs. Scripts read these lines: their shape is part of the contract.
+//! `--compat 2x`: the numbers at the end of a run, in the lines that scripts of 2.x read.
 
 use super::screen::Screen;
+use super::totals::spending;
 use crate::format::{
-    amount, count, mean_score, money, narrow_mean_score, narrow_passes, pass_rate_interval, score,
+    count, mean_score, narrow_mean_score, narrow_passes, pass_rate_interval, score,
 };
 use agentv_core::totals::{Highlights, Placed, ScoreStatistics, Totals};
-use agentv_wire::{OutcomeTotals, RunSpend, RunTotals};
+use agentv_wire::{OutcomeTotals, RunTotals};
 
 const RULE: &str = "==================================================";
 
@@ -39,11 +40,12 @@ pub(crate) fn summary(totals: &Totals, numbers: &RunTotals, screen: &mut Screen)
     last_lines(numbers, screen);
     targets(numbers, screen);
     workspaces(&totals.highlights, screen);
-    cost(&totals.paid, screen);
+    if let Some(cost) = spending(&totals.paid) {
+        screen.line(format!("Cost: {cost}"));
+    }
 }
 
-/// What is shown even with `--quiet`.
-pub(crate) fn last_lines(numbers: &RunTotals, screen: &mut Screen) {
+fn last_lines(numbers: &RunTotals, screen: &mut Screen) {
     let all = &numbers.all;
     let mut status = vec![format!("{} pass", all.passed), format!("{} fail", all.failed)];
     if all.ungraded > 0 {
@@ -132,30 +134,6 @@ fn workspaces(highlights: &Highlights, screen: &mut Screen) {
     if more > 0 {
         screen.line(format!("  … and {more} more"));
     }
-}
-
-/// What the calls cost, where anything is known of it.
-fn cost(RunSpend { targets, judges }: &RunSpend, screen: &mut Screen) {
-    let (dollars, tokens) = (targets.cost_usd + judges.cost_usd, targets.tokens + judges.tokens);
-    if dollars == 0.0 && tokens == 0 {
-        return;
-    }
-    let unreported = targets.unreported + judges.unreported;
-    let unpriced = targets.unpriced + judges.unpriced + unreported;
-    let calls = targets.calls + judges.calls;
-    let total = if unpriced >= calls { "unknown".to_owned() } else { money(dollars) };
-    let parts = if judges.calls > 0 && total != "unknown" {
-        format!(" (targets {}, judges {})", money(targets.cost_usd), money(judges.cost_usd))
-    } else {
-        String::new()
-    };
-    let more = match usize::try_from(unpriced).unwrap_or(usize::MAX) {
-        0 => String::new(),
-        _ if total == "unknown" => String::new(),
-        calls => format!(", and {} of unknown cost", count(calls, "call", "calls")),
-    };
-    let tokens = if tokens > 0 { format!("; {} tokens", amount(tokens)) } else { String::new() };
-    screen.line(format!("Cost: {total}{parts}{more}{tokens}"));
 }
 
 /// One line for each target, where there are several.

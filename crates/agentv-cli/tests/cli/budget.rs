@@ -51,7 +51,7 @@ fn a_spent_budget_starts_no_more_cases_and_a_larger_one_goes_on() {
     );
     let run = folder(&cx).file_name().unwrap().to_str().unwrap().to_owned();
     ran.stderr_has(&format!("`agentv eval --resume {run} --max-cost USD`"));
-    ran.stdout_has("Cost: $0.3720; 372 tokens");
+    ran.stdout_has("\ncost $0.3720; 372 tokens");
     assert_eq!((api.asked().len(), lines(&cx)), (3, 3));
     assert_eq!(info(&folder(&cx))["ending"], "stopped");
 
@@ -59,7 +59,7 @@ fn a_spent_budget_starts_no_more_cases_and_a_larger_one_goes_on() {
     resume(&cx, &[]).code(3).stderr_has("$0.3720 of $0.3000; 2 cases were not run");
     assert_eq!(api.asked().len(), 3);
 
-    resume(&cx, &["--max-cost", "10"]).success().stdout_has("Cost: $0.6200; 620 tokens");
+    resume(&cx, &["--max-cost", "10"]).success().stdout_has("\ncost $0.6200; 620 tokens");
     assert_eq!((api.asked().len(), lines(&cx)), (5, 5));
     let spend = &info(&folder(&cx))["totals"]["spend"];
     assert_eq!(spend["targets"], json!({ "calls": 5, "cost_usd": 0.62, "tokens": 620 }));
@@ -99,7 +99,7 @@ fn judges_count_and_a_case_that_could_not_be_graded_is_only_graded_later() {
     cx.write("suite.yaml", &judged);
     let ran = eval(&cx, &["--max-cost", "0.3"]);
     ran.code(3).stderr_has("$0.3720 of $0.3000; 2 cases were not run");
-    ran.stdout_has("Cost: $0.3720 (targets $0.2480, judges $0.1240); 372 tokens");
+    ran.stdout_has("\ncost $0.3720 (targets $0.2480, judges $0.1240); 372 tokens");
     // The answer of `b` was paid for; its judge was not asked any more.
     assert_eq!((api.asked().len(), judge.asked().len(), lines(&cx)), (2, 1, 1));
     let ran = resume(&cx, &["--max-cost", "1"]);
@@ -137,7 +137,7 @@ fn panels_and_scripts_that_ask_a_target_count_as_judges() {
         ),
     );
     let ran = eval(&cx, &["--max-cost", "1"]);
-    ran.success().stdout_has("Cost: $0.3720 (targets $0.00, judges $0.3720); 372 tokens");
+    ran.success().stdout_has("\ncost $0.3720 (targets $0.00, judges $0.3720); 372 tokens");
     assert_eq!(ran.record()["score"], 1);
     // The third call is the script's, and it is refused: then there is no record, and nobody takes it for a bad answer.
     let ran = eval(&cx, &["--max-cost", "0.2"]);
@@ -194,7 +194,7 @@ fn a_known_model_has_its_price_from_the_table() {
     let target = openai_target("default", &api.url()).replace("fake-model", "gpt-4o");
     let cx = with_targets(&[target]);
     cx.write("suite.yaml", &cases(&["a", "b"]));
-    eval(&cx, &["--max-cost", "1"]).success().stdout_has("Cost: $0.00");
+    eval(&cx, &["--max-cost", "1"]).success().stdout_has("\ncost $0.00");
 }
 
 /// A command that answers with these keys beside its text.
@@ -213,12 +213,12 @@ fn a_command_is_believed_until_it_does_not_say_what_it_cost() {
     cx.write("suite.yaml", &cases(&["a", "b", "c"]));
     let ran = eval(&cx, &["--max-cost", "5"]);
     ran.code(3).stderr_has(
-        "nobody knows what a call of target `default` costs, as `--max-cost` needs it; 2 cases were not run",
+        "the cost of a call of target `default` is not known, which `--max-cost` needs; 2 cases were not run",
     );
     assert_eq!((cx.read("calls").as_str(), ran.records().len()), ("a\n", 1));
     let ran = eval(&cx, &["--max-tokens", "5000"]);
-    ran.code(3).stderr_has("nobody knows how many tokens a call of target `default` uses");
-    eval(&cx, &[]).success().stdout_lacks("Cost:");
+    ran.code(3).stderr_has("the tokens of a call of target `default` are not known");
+    eval(&cx, &[]).success().stdout_lacks("\ncost ");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn a_batch_is_one_call_of_many_costs() {
     let command = format!("printf '%s\\n' '{}' > {{OUTPUT_FILE}}", answers.join("' '"));
     let cx = with_targets(&[cli_target("default", &command) + "    provider_batching: true\n"]);
     cx.write("suite.yaml", &cases(&["a", "b"]));
-    eval(&cx, &["--max-cost", "5"]).success().stdout_has("Cost: $0.5000\n");
+    eval(&cx, &["--max-cost", "5"]).success().stdout_has("\ncost $0.5000\n");
     let spend = &info(&folder(&cx))["totals"]["spend"];
     assert_eq!(
         (&spend["targets"]["calls"], &spend["targets"]["cost_usd"]),
@@ -254,7 +254,7 @@ fn an_agent_that_fails_is_paid_for_and_a_server_that_refuses_is_not() {
     let api = FakeLlm::start(|_| FakeReply::error(400, "no"));
     let cx = five(&api);
     let ran = eval(&cx, &["--max-cost", "0.01"]);
-    ran.code(3).stderr_lacks("--max-cost").stdout_lacks("Cost:");
+    ran.code(3).stderr_lacks("--max-cost").stdout_lacks("\ncost ");
     assert_eq!(ran.records().len(), 5);
 }
 
@@ -265,7 +265,7 @@ fn an_estimate_is_held_for_a_connection_that_breaks_and_not_shown_as_used() {
     cx.write("suite.yaml", &cases(&["a", "b", "c"]));
     // A prompt of a few tokens, and a thousand for the answer: a dollar.
     let ran = eval(&cx, &["--max-cost", "1.5"]);
-    ran.code(3).stdout_lacks("Cost:").stderr_has(
+    ran.code(3).stdout_lacks("\ncost ").stderr_has(
         "$0.00 of $1.50, and an estimate of $2.00 for 2 failed calls that did not report their use; 1 case was not run",
     );
     assert_eq!(api.asked().len(), 2);
@@ -282,7 +282,7 @@ fn commands_that_fail_show_no_tokens() {
     let cx = with_targets(&[cli_target("default", "exit 1")]);
     cx.write("suite.yaml", &cases(&["a", "b", "c"]));
     let ran = eval(&cx, &[]);
-    ran.code(3).stdout_lacks("Cost:").stdout_lacks("tokens");
+    ran.code(3).stdout_lacks("\ncost ").stdout_lacks("tokens");
     let used = json!({ "calls": 3, "cost_usd": 0, "tokens": 0, "unreported": 3 });
     assert_eq!(info(&folder(&cx))["totals"]["spend"]["targets"], used);
 }
@@ -303,7 +303,7 @@ fn what_never_left_uses_nothing_of_a_budget() {
         cx.write("suite.yaml", &cases(&["a", "b", "c"]));
         for budget in ["--max-tokens=1500", "--max-cost=0.5"] {
             let ran = eval(&cx, &[budget]);
-            ran.code(3).stderr_lacks("budget").stdout_lacks("Cost:");
+            ran.code(3).stderr_lacks("budget").stdout_lacks("\ncost ");
             assert_eq!(ran.records().len(), 3, "{budget}");
         }
     }
@@ -315,7 +315,7 @@ fn a_failed_call_that_cannot_even_be_estimated_ends_the_run() {
     cx.write("suite.yaml", &cases(&["a", "b", "c"]));
     let ran = eval(&cx, &["--max-cost", "5"]);
     ran.code(3)
-        .stderr_has("what a call of target `default` costs")
+        .stderr_has("the cost of a call of target `default`")
         .stderr_has("2 cases were not run");
     assert_eq!(cx.read("calls"), "a\n");
 }
@@ -328,7 +328,7 @@ fn what_is_remembered_costs_nothing() {
     assert_eq!(api.asked().len(), 5);
     for more in [["--cache", "--max-tokens=1"], ["--replay=calls.jsonl", "--max-cost=0.000001"]] {
         let ran = eval(&cx, &more);
-        ran.success().stdout_lacks("Cost:");
+        ran.success().stdout_has("\ncost $0.00; $0.6200 with cached, replayed and mock answers");
         assert_eq!((ran.records().len(), api.asked().len()), (5, 5));
         assert_eq!(info(folders(&cx).last().unwrap())["totals"].get("spend"), None);
     }
@@ -351,6 +351,6 @@ fn a_script_that_asks_somebody_without_a_price_ends_the_run() {
         ),
     );
     let ran = eval(&cx, &["--max-cost", "1"]);
-    ran.code(3).stderr_has("nobody knows what a call of target `other` costs");
+    ran.code(3).stderr_has("the cost of a call of target `other` is not known");
     assert_eq!((ran.records().len(), api.asked().len()), (0, 0));
 }

@@ -121,7 +121,7 @@ fn a_replay_asks_for_no_key_that_its_targets_do_not_even_name() {
     let literal = openai_target("default", &api.url()) + "    api_key: sk-very-secret\n";
     cx.write("targets.yaml", &targets(&[literal]));
     let ran = eval(&cx, &["--replay", "tape.jsonl"]);
-    ran.code(2).stderr_has("stands in the file").stderr_lacks("very-secret");
+    ran.code(2).stderr_has("is written in the file").stderr_lacks("very-secret");
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn a_call_that_is_not_on_it_is_an_error_that_names_it() {
     cx.write("suite.yaml", &changed);
     let record = eval(&cx, &["--replay", "tape.jsonl"]).code(3).record();
     let error = record["error"].as_str().unwrap();
-    let expected = "target `default` for case `one`, ask 1 was asked something else when it was recorded; \
+    let expected = "target `default` for case `one`, ask 1 had another request when it was recorded; \
         record it with `--record tape.jsonl`";
     assert_eq!(error, expected);
 
@@ -347,8 +347,8 @@ fn a_file_that_is_no_cassette_stops_the_command() {
         cx.write("tape.jsonl", text);
         eval(&cx, &["--replay", "tape.jsonl"])
     };
-    replay("{\"some\": \"results\"}\n").code(2).stderr_has("is no cassette of this version");
-    replay("{\"agentv_cassette\":3}\n").code(2).stderr_has("is no cassette of this version");
+    replay("{\"some\": \"results\"}\n").code(2).stderr_has("is not a cassette of this version");
+    replay("{\"agentv_cassette\":3}\n").code(2).stderr_has("is not a cassette of this version");
     replay("{\"agentv_cassette\":2}\n{\"call\":")
         .code(2)
         .stderr_has("has a line 2 that cannot be read");

@@ -37,11 +37,11 @@ fn as_json(ran: &Ran) -> Value {
 }
 
 #[test]
-fn the_table_is_that_of_the_contract() {
+fn the_table_of_2x_is_that_of_the_contract() {
     let baseline = results(&[("first", 0.5), ("a-longer-id", 0.75), ("third", 1.0), ("gone", 1.0)]);
     let candidate = results(&[("first", 1.0), ("a-longer-id", 0.7), ("third", 0.0), ("new", 1.0)]);
-    let ran = compare(&baseline, &candidate, &[]);
-    ran.success();
+    let ran = compare(&baseline, &candidate, &["--compat", "2x"]);
+    ran.code(1);
     insta::assert_snapshot!(ran.stdout, @r"
 
     Comparing: a.jsonl → b.jsonl
@@ -57,6 +57,29 @@ fn the_table_is_that_of_the_contract() {
       only in candidate: new
 
     Summary: 1 win, 1 loss, 1 tie | Mean Δ: -0.183 | Status: regressed
+    ");
+}
+
+#[test]
+fn the_table_is_followed_by_the_verdict() {
+    let baseline = results(&[("first", 0.5), ("a-longer-id", 0.75), ("third", 1.0), ("gone", 1.0)]);
+    let candidate = results(&[("first", 1.0), ("a-longer-id", 0.7), ("third", 0.0), ("new", 1.0)]);
+    let ran = compare(&baseline, &candidate, &["--all"]);
+    insta::assert_snapshot!(ran.success().stdout, @r"
+
+    Comparing: a.jsonl → b.jsonl
+
+    Eval ID      Baseline  Candidate     Delta  Result
+    ───────────  ────────  ─────────  ────────  ──────
+    first            0.50       1.00     +0.50  ✓ win
+    a-longer-id      0.75       0.70     -0.05  = tie
+    third            1.00       0.00     -1.00  ✗ loss
+
+    ⚠ Unmatched: 1 in baseline, 1 in candidate
+      only in baseline: gone
+      only in candidate: new
+
+    Summary: 1 win, 1 loss, 1 tie
 
     Mean score  0.750 → 0.567   Δ -0.183   95 % interval -1.000 to +1.000
                 p = 0.750   exact sign-flip test, 3 cases
@@ -65,6 +88,26 @@ fn the_table_is_that_of_the_contract() {
       3 cases cannot show a difference at the level 0.05; it takes at least 6
       1 of 4 cases of the baseline could not be compared
     ");
+}
+
+#[test]
+fn only_changed_cases_are_listed() {
+    let baseline = results(&[("first", 0.5), ("a-longer-id", 0.75), ("third", 1.0)]);
+    let candidate = results(&[("first", 1.0), ("a-longer-id", 0.7), ("third", 0.0)]);
+    let ran = compare(&baseline, &candidate, &[]);
+    ran.success().stdout_has(
+        "Eval ID  Baseline  Candidate     Delta  Result\n\
+         ───────  ────────  ─────────  ────────  ──────\n\
+         first        0.50       1.00     +0.50  ✓ win\n\
+         third        1.00       0.00     -1.00  ✗ loss\n\
+         1 tie not shown (--all shows them)\n",
+    );
+    let ran = compare(&baseline, &baseline, &[]);
+    ran.success().stdout_has("Comparing: a.jsonl → b.jsonl\n\n3 ties not shown");
+    assert!(!ran.stdout.contains("Eval ID"), "{}", ran.stdout);
+    // Programs get all of them.
+    let json = as_json(compare(&baseline, &baseline, &["--json"]).success());
+    assert_eq!(json["matched"].as_array().unwrap().len(), 3);
 }
 
 #[test]
@@ -266,7 +309,7 @@ fn a_margin_must_be_shown_to_hold() {
         .stdout_has("may be worse by more than the margin 0.05");
     compare(&same(2), &same(2), &["--margin", "0.05"])
         .code(3)
-        .stderr_has("`--margin` cannot be checked for `b.jsonl`: there is no interval");
+        .stderr_has("`--margin` cannot be checked for `b.jsonl`: too few cases for an interval");
     let json = as_json(&compare(&same(200), &same(200), &["--margin", "0.05", "--json"]));
     assert_eq!(json["non_inferiority"], json!({ "margin": 0.05, "holds": true }));
 }
@@ -365,8 +408,11 @@ fn two_targets_are_kept_apart() {
     let line = |target: &str, score: f64| {
         json!({ "eval_id": "a", "target": target, "score": score }).to_string() + "\n"
     };
-    let ran =
-        compare(&(line("x", 0.0) + &line("y", 1.0)), &(line("x", 0.5) + &line("y", 1.0)), &[]);
+    let ran = compare(
+        &(line("x", 0.0) + &line("y", 1.0)),
+        &(line("x", 0.5) + &line("y", 1.0)),
+        &["--all"],
+    );
     ran.success().stdout_has("a @ x        0.00       0.50     +0.50  ✓ win");
     ran.stdout_has("a @ y        1.00       1.00     +0.00  = tie");
     ran.stdout_has("\nTarget   Cases  Baseline  Candidate     Delta       p  p (Holm)\n");
@@ -411,14 +457,11 @@ fn a_torn_tail_is_left_out_with_a_warning() {
 fn a_bad_line_is_refused_with_its_place() {
     let good = numbered(&[1.0]);
     for (bad, message) in [
-        ("{\"eval_id\":\"x\"}\n", "b.jsonl:2: this is no result: missing field `score`"),
-        ("{\"score\":1}\n", "b.jsonl:2: this is no result: missing field `eval_id`"),
-        ("{\"eval_id\":\"x\",\"score\":\"high\"}\n", "b.jsonl:2: this is no result: invalid type"),
-        (
-            "{\"eval_id\":\"x\",\"score\":1e999}\n",
-            "b.jsonl:2: this is no result: number out of range",
-        ),
-        ("hello\n", "b.jsonl:2: this is no result: expected value"),
+        ("{\"eval_id\":\"x\"}\n", "b.jsonl:2: not a result: missing field `score`"),
+        ("{\"score\":1}\n", "b.jsonl:2: not a result: missing field `eval_id`"),
+        ("{\"eval_id\":\"x\",\"score\":\"high\"}\n", "b.jsonl:2: not a result: invalid type"),
+        ("{\"eval_id\":\"x\",\"score\":1e999}\n", "b.jsonl:2: not a result: number out of range"),
+        ("hello\n", "b.jsonl:2: not a result: expected value"),
     ] {
         let ran = compare(&good, &(good.clone() + bad), &[]);
         ran.code(2).stderr_has(message);
@@ -441,7 +484,7 @@ fn flags_and_names_that_make_no_sense_are_refused() {
     cx.agentv(["compare", "a.jsonl", "nowhere"])
         .run()
         .code(2)
-        .stderr_has("`nowhere`: there is no such file, folder or run");
+        .stderr_has("`nowhere`: no such file, folder or run");
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn nothing_is_replaced_unless_that_is_wanted() {
     cx.write("a.jsonl", "{\"x\": 1}\n");
     cx.write("a.yaml", "mine\n");
     let ran = convert(&cx, &["a.jsonl"]);
-    ran.code(2).stderr_has("a.yaml` is there already").stderr_has("--force");
+    ran.code(2).stderr_has("a.yaml` already exists").stderr_has("--force");
     assert_eq!(cx.read("a.yaml"), "mine\n");
     convert(&cx, &["a.jsonl", "--force"]).success();
     assert_eq!(cx.read("a.yaml"), "---\nx: 1\n");
@@ -148,7 +148,7 @@ fn settings_go_beside_a_dataset_and_never_over_the_input() {
     assert!(!cx.path("named.jsonl").exists());
     cx.write("taken.yaml", "mine\n");
     let ran = convert(&cx, &["named.yaml", "-o", "taken.jsonl"]);
-    ran.code(2).stderr_has("taken.yaml` is there already");
+    ran.code(2).stderr_has("taken.yaml` already exists");
     assert!(!cx.path("taken.jsonl").exists());
     // What stands beside a dataset already stays there.
     cx.write("set.csv", "id,input,criteria\na,q,x\n");
@@ -168,13 +168,13 @@ fn what_is_wrong_is_shown_and_nothing_is_written() {
     cx.write("a.jsonl", "{\"id\": 1}\n\n[1]\n{oops\n");
     let ran = convert(&cx, &["a.jsonl"]);
     ran.code(2).stderr_has("case number 2 must be a mapping").stderr_has("a.jsonl:3:1");
-    ran.stderr_has("this is no JSON").stderr_has("a.jsonl:4:2").stderr_has("nothing was written");
+    ran.stderr_has("not valid JSON").stderr_has("a.jsonl:4:2").stderr_has("nothing was written");
     cx.write("b.csv", "id,input,criteria\na,b\n");
     convert(&cx, &["b.csv"]).code(2).stderr_has("b.csv:2:3");
     cx.write("c.yaml", "evalcases: [\n");
     convert(&cx, &["c.yaml", "-o", "c.csv"]).code(2).stderr_has("c.yaml:");
     convert(&cx, &["missing.jsonl"]).code(2).stderr_has("cannot be read");
-    convert(&cx, &["c.yaml"]).code(2).stderr_has("is YAML already");
+    convert(&cx, &["c.yaml"]).code(2).stderr_has("already is YAML");
     convert(&cx, &["c.txt"]).code(2).stderr_has("eval files end in .yaml");
     convert(&cx, &["b.csv", "-o", "no/such/dir.yaml"]).code(2);
     cx.write("d.csv", "id,input,criteria\na,b,c\n");

@@ -43,7 +43,7 @@ fn a_table_may_do_without_the_column() {
     let eval = || cx.agentv(["eval", "t.csv", "--out", "out.jsonl"]).run();
     assert_eq!(eval().success().record()["score"], 1);
     cx.write("t.yaml", "execution: {evaluators: [{type: llm_judge}]}\n");
-    eval().code(2).stderr_has("there is no column `criteria`");
+    eval().code(2).stderr_has("missing column `criteria`");
 }
 
 #[test]

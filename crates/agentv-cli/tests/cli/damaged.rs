@@ -23,7 +23,7 @@ fn damaged(text: Option<&str>) -> (TestContext, String) {
 fn a_run_is_known_by_its_journal_if_run_json_is_damaged() {
     for text in [Some("{\"run\": "), Some(""), None] {
         let (cx, run) = damaged(text);
-        // Nobody is asked again: the target would fail.
+        // No case runs again: the target would fail.
         cx.write("targets.yaml", &targets(&[cli_target("default", "exit 1")]));
         let listed = cx.agentv(["runs", "list"]).run();
         listed.success().stdout_has(&run).stdout_has("suite.yaml").stderr_has("is damaged");

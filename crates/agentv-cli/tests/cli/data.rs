@@ -148,20 +148,20 @@ fn refused(text: &str, message: &str, place: &str) {
 #[test]
 fn what_is_wrong_with_a_header_is_said_once() {
     refused("", "the table is empty", "t.csv");
-    refused("id,input,ID\n", "the column `ID` stands twice: column 1 is it, too", "t.csv:1:10");
-    refused("id,a,criteria,a,input\n", "the column `a` stands twice", "t.csv:1:15");
+    refused("id,input,ID\n", "duplicate column `ID` (first used as column 1)", "t.csv:1:10");
+    refused("id,a,criteria,a,input\n", "duplicate column `a`", "t.csv:1:15");
     let many = format!("id,inptu,criteria\n{}", "a,b,c\n".repeat(50));
     refused(&many, "did you mean `input` by `inptu`?", "error[csv::header]");
-    refused("id,input\na,b\n", "there is no column `criteria`", "t.csv:1:1");
+    refused("id,input\na,b\n", "missing column `criteria`", "t.csv:1:1");
     refused("\"id,input\n", "the quote that opens this cell is never closed", "t.csv:1:1");
-    refused("\u{feff}id\n", "there is no column `input`", "t.csv:1:1");
+    refused("\u{feff}id\n", "missing column `input`", "t.csv:1:1");
     let cx = echoing();
     fs::write(cx.path("t.csv"), b"\xff\xfei\0d\0").unwrap();
     run(&cx, "t.csv", &[]).code(2).stderr_has("the file is UTF-16");
     cx.write("t.csv", "input,criteria,,__metric\nq,x,note,equals\n");
     let ran = run(&cx, "t.csv", &[]);
     ran.success().stderr_has("column 3 has no name").stderr_has("`__metric` is not read");
-    ran.stderr_has("there is no column `id`");
+    ran.stderr_has("no column `id`");
     assert_eq!(asked(&ran), [("row-4b48e26e21".to_owned(), "q".to_owned())]);
 }
 
@@ -213,8 +213,8 @@ fn what_is_wrong_in_json_is_shown_where_it_stands() {
     let cx = echoing();
     let cases = "[\n  {\"id\": \"a\", \"input\": 5},\n  7\n]\n";
     for (text, message, place) in [
-        ("[\n  {\"id\": }\n]", "this is no JSON: expected value", "a.json:2:10"),
-        ("", "this is no JSON: EOF while parsing a value", "a.json:1:1"),
+        ("[\n  {\"id\": }\n]", "not valid JSON: expected value", "a.json:2:10"),
+        ("", "not valid JSON: EOF while parsing a value", "a.json:1:1"),
         ("7", "the eval file must be a mapping", "a.json:1:1"),
         ("{\n\"cases\": []}", "the file has no `evalcases`", "a.json:1:1"),
         ("{\n\"evalcases\": 5}", "must be a list of cases, not a number", "a.json:2:14"),
@@ -225,7 +225,7 @@ fn what_is_wrong_in_json_is_shown_where_it_stands() {
         run(&cx, "a.json", &[]).code(2).stderr_has(message).stderr_has(place);
     }
     cx.write("a.json", &"[".repeat(100_000));
-    run(&cx, "a.json", &[]).code(2).stderr_has("this is no JSON: recursion limit exceeded");
+    run(&cx, "a.json", &[]).code(2).stderr_has("not valid JSON: recursion limit exceeded");
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn a_pattern_means_datasets_and_leaves_other_files_alone() {
     let ids: Vec<String> = asked(&ran).into_iter().map(|(id, _)| id).collect();
     assert_eq!(ids, ["jsonl", "json", "csv"]);
     cx.agentv(["validate", "evals"]).run().success().stdout_has("Total files: 3");
-    run(&cx, "evals/c.yaml", &[]).code(2).stderr_has("name the dataset beside it instead");
+    run(&cx, "evals/c.yaml", &[]).code(2).stderr_has("name the dataset that this file belongs to");
     let named = run(&cx, "evals/prices.csv", &[]);
-    named.code(2).stderr_has("there is no column `input`");
+    named.code(2).stderr_has("missing column `input`");
     run(&cx, "notes.txt", &[])
         .code(2)
         .stderr_has("eval files end in .yaml, .yml, .jsonl, .json, .csv or .tsv");
@@ -290,7 +290,7 @@ fn a_table_is_resumed_and_sampled_as_every_dataset() {
     cx.write("t.csv", "id,input,criteria\nb,q,x\nc,s,x\na,q,x\n");
     let resumed = cx.agentv(["eval", "t.csv", "--resume", "--out", "out.jsonl"]).run();
     // Only `c` is another case now; it alone is asked.
-    resumed.success().stdout_has("c | default").stdout_lacks("a | default");
+    resumed.success().stdout_has("c  default").stdout_lacks("a  default");
     assert_eq!(resumed.record_of("c")["candidate_answer"], "s");
 }
 

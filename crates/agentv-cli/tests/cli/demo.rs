@@ -21,17 +21,21 @@ fn it_shows_a_pass_a_fail_a_flaky_case_a_judge_error_and_a_missed_tool() {
     shown.code(0);
     // A fail, with what the judge said of it and the answer.
     shown.has(
-        "  ✗ cancel-an-order  0.300\n    missed   Refunds take 3 to 5 days; it says `at once`",
+        "  ✗ cancel-an-order  quality 0.300, needs 1.0\n    missed   Refunds take 3 to 5 days; it says `at once`",
     );
     shown.has("    because  quality: The order is cancelled, but the customer is promised");
     shown.has("    answer   Done, order 1017 is cancelled. You have your money back at once.");
     // A tool that was not called.
-    shown.has("  ✗ where-is-my-order  0.000\n    missed   Step 2: expected track_parcel, but it was never");
+    shown.has("  ✗ where-is-my-order  right-tools 0.000, needs 1.0\n    missed   Step 2: expected track_parcel, but it was never");
     // A judge that gave no verdict, apart from the failures.
-    shown.has("Grading errors  grading failed").has("  ? an-angry-customer  quality");
+    shown
+        .has("Grading errors  grading failed; the answer was not judged")
+        .has("  ? an-angry-customer  quality");
     // A case that cannot be relied on.
     shown.has("3/4 pass  spring-discount");
-    shown.has("✓ 5 passed  ✗ 3 failed  ? 1 ungraded  in ").has("  worth $0.0089 ($0.00 paid)");
+    shown
+        .has("✓ 5 passed  ✗ 3 failed  ? 1 ungraded  in ")
+        .has("\ncost $0.00; $0.0089 with cached, replayed and mock answers");
     shown.has("Results  agentv-demo/.agentv/results/");
     shown.has("Report written to: agentv-demo/report.html (html)\n");
     shown.has("Next     agentv eval agentv-demo/support.eval.yaml");
@@ -66,7 +70,7 @@ fn a_folder_of_somebody_else_is_left_alone() {
     let cx = context();
     cx.write("agentv-demo/precious.txt", "mine");
     let ran = cx.agentv(["demo"]).run();
-    ran.code(2).stderr_has("`agentv-demo` is there already, and is no demo");
+    ran.code(2).stderr_has("`agentv-demo` exists and is not a demo folder");
     ran.stderr_has("help: name a new folder: `agentv demo my-demo`");
     assert_eq!(std::fs::read_dir(cx.path("agentv-demo")).unwrap().count(), 1);
     cx.agentv(["demo", "elsewhere/demo"]).run().success();

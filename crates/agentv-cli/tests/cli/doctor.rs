@@ -37,7 +37,7 @@ fn a_healthy_project_is_well() {
         .stdout_has("✓ default (mock): ready")
         .stdout_has("✓ git: git version")
         .stdout_has("✓ .agentv/runs: can be written")
-        .stdout_has("All is well.");
+        .stdout_has("Everything is ready.");
     // A look leaves nothing behind.
     assert!(!cx.path(".agentv").exists());
 }
@@ -45,7 +45,7 @@ fn a_healthy_project_is_well() {
 #[test]
 fn nothing_here_yet_leads_to_init() {
     let cx = context();
-    doctor(&cx, &[]).code(1).stdout_has("✗ suites: there are none here\n      fix: agentv init\n");
+    doctor(&cx, &[]).code(1).stdout_has("✗ suites: no eval files found\n      fix: agentv init\n");
     doctor(&cx, &["no-such.yaml"]).code(2).stderr_has("No eval files matched");
 }
 
@@ -66,7 +66,7 @@ fn keys_and_servers_are_looked_at_but_no_key_is_told_or_sent() {
         .stdout_has("! gone (openai): cannot connect to 127.0.0.1:9")
         .stdout_has("! keyless (openai): environment variable `NO_SUCH_KEY`")
         .stdout_has("fix: set `NO_SUCH_KEY` in the environment or in a `.env` file")
-        .stdout_has("2 warnings, but nothing stands in the way of a run.");
+        .stdout_has("2 warnings; a run is possible.");
     let asked = llm.asked();
     assert!(asked.iter().all(|one| one.method == "HEAD" && one.header("authorization").is_empty()));
     doctor(&cx, &["--offline"]).success().stdout_lacks("answers").stdout_lacks("cannot connect");
@@ -94,7 +94,7 @@ fn agents_tell_their_version_and_missing_ones_what_to_install() {
         .stdout_has("✓ default (claude-code): bin/claude 2.0.1 (Claude Code)")
         .stdout_has("! codex: `no-such-codex` was not found in any directory of `PATH`")
         .stdout_has("fix: install `no-such-codex`, or name it with `executable` of the target")
-        .stdout_has("✓ slow (opencode): `bin/mute` is there, but does not tell its version");
+        .stdout_has("✓ slow (opencode): `bin/mute` is installed, but does not report its version");
 }
 
 #[test]
@@ -169,9 +169,7 @@ fn broken_files_lead_to_validate() {
     cx.write("evals/elsewhere.yaml", &format!("target: nobody\n{}", cases(&["a"])));
     doctor(&cx, &[])
         .code(1)
-        .stdout_has(
-            "✗ evals/broken.yaml: 1 error: there is no evaluator of type `containz` (line 5)",
-        )
+        .stdout_has("✗ evals/broken.yaml: 1 error: unknown evaluator type `containz` (line 5)")
         .stdout_has("fix: agentv validate evals/broken.yaml")
         .stdout_has("✗ nobody: `targets.yaml` has no such target")
         .stdout_has("✓ evals/suite.yaml: 2 cases");

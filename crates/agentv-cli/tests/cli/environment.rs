@@ -44,7 +44,7 @@ impl Bench {
         format!("env -0 > '{}'", self.cx.path("seen").join(name).display())
     }
 
-    /// These targets, and one that nobody calls.
+    /// These targets, and one that is not called.
     fn targets(&self, list: &[String]) {
         let unused = openai_target("unused", "http://127.0.0.1:9") + "    api_key: ${{ TEAM }}\n";
         self.cx.write("targets.yaml", &targets(&[list, &[unused]].concat()));

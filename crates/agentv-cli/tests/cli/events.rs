@@ -107,12 +107,13 @@ fn a_retry_is_told_with_its_reason_and_counted() {
 
 #[test]
 fn retries_are_in_the_summaries_for_people_and_for_scripts() {
-    for (colours, expected) in [("0", "\nRetries: 2\n"), ("1", "2 retries")] {
+    for (compat, expected) in [(&["--compat", "2x"][..], "\nRetries: 2\n"), (&[], "\n2 retries\n")]
+    {
         let busy = || FakeReply::error(503, "busy");
         let server = FakeLlm::after([busy(), busy()], "ok");
         let cx = model(&server, "    retry_initial_delay_ms: 1\n", &["one"]);
         let args = ["eval", "suite.yaml", "--out", "out.jsonl"];
-        let ran = cx.agentv(args).env("KEY", "secret").env("CLICOLOR_FORCE", colours).run();
+        let ran = cx.agentv(args.iter().chain(compat)).env("KEY", "secret").run();
         ran.success().stdout_has(expected);
     }
 }

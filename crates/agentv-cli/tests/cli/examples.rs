@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 fn examples() -> Vec<PathBuf> {
     let root = repository().join("examples");
     let features = fs::read_dir(root.join("features")).unwrap().map(|entry| entry.unwrap().path());
-    let mut all: Vec<PathBuf> = features.chain([root.join("quickstart")]).collect();
+    let mut all: Vec<PathBuf> =
+        features.chain(["quickstart", "rag"].map(|name| root.join(name))).collect();
     all.retain(|example| !example.join("package.json").exists());
     all.retain(|example| example.join("targets.yaml").exists());
     all.sort();

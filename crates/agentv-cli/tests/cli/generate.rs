@@ -248,7 +248,7 @@ fn what_is_done_and_what_is_skipped_is_told() {
 fn a_model_that_fails_leaves_the_file_alone() {
     for (api, asks, why) in [
         (FakeLlm::start(|_| FakeReply::error(401, "wrong key")), 1, "401"),
-        (FakeLlm::answering("no JSON"), 3, "no rubrics that could be read in 3 asks"),
+        (FakeLlm::answering("no JSON"), 3, "no readable rubrics in 3 attempts"),
     ] {
         let cx = context();
         let ran = generate(&cx, MIXED, &api);

@@ -60,7 +60,7 @@ fn other_evaluators_grade_the_answers_of_then_and_nobody_is_asked() {
     regrade_by(&cx, "{name: says-b, type: contains, value: ok b}");
     let ran = grade(&cx, &["latest", "--workers", "2"]);
     ran.success().stdout_has(&format!("Grading 3 answers of {run}; no target is asked"));
-    ran.stdout_has("Status: 1 pass, 2 fail");
+    ran.stdout_has("✓ 1 passed  ✗ 2 failed");
     assert_eq!(calls(&cx), 3);
     let record = ran.record_of("b");
     assert_eq!((&record["score"], &record["candidate_answer"]), (&json!(1), &json!("ok b")));
@@ -76,7 +76,7 @@ fn other_evaluators_grade_the_answers_of_then_and_nobody_is_asked() {
     let again = newest(&cx);
     for name in ["out.jsonl", &run, &format!(".agentv/runs/{run}"), &again] {
         let ran = grade(&cx, &[name]);
-        ran.success().stdout_has("Status: 1 pass, 2 fail");
+        ran.success().stdout_has("✓ 1 passed  ✗ 2 failed");
     }
     assert_eq!(calls(&cx), 3);
 }
@@ -120,7 +120,7 @@ fn a_run_has_the_messages_and_bare_results_do_not() {
     cx.write("bare.jsonl", &cx.read("out.jsonl"));
     let refused = grade(&cx, &["bare.jsonl", "suite.yaml"]);
     refused.code(2).stderr_has(
-        "the messages that these evaluators look at are not in `bare.jsonl`: `code` (1 of 1), `tools` (1 of 1)",
+        "the messages that these evaluators need are not in `bare.jsonl`: `code` (1 of 1), `tools` (1 of 1)",
     );
     let ran = grade(&cx, &["bare.jsonl", "suite.yaml", "--skip-invalid"]);
     let record = ran.success().record();
@@ -129,6 +129,21 @@ fn a_run_has_the_messages_and_bare_results_do_not() {
     assert_eq!((&tools["weight"], &tools["error"]["kind"]), (&json!(0), &json!("provider")));
     assert_eq!(record["execution_metrics"], first["execution_metrics"]);
     assert_eq!(record["trace_summary"], first["trace_summary"]);
+}
+
+#[test]
+fn a_run_of_a_mock_is_graded_by_evaluators_of_steps_too() {
+    let cx = crate::mocked(&["a"]);
+    regrade_by(&cx, TOOLS);
+    let cassette = ["--record", "calls.jsonl"];
+    let before = eval(&cx, &cassette).record();
+    let graded = grade(&cx, &["latest"]).success().record();
+    assert_eq!(timeless(before.clone()), timeless(graded));
+    // What was graded can be graded again, and so can a replayed run.
+    let regraded = newest(&cx);
+    assert_eq!(timeless(grade(&cx, &[&regraded]).success().record()), timeless(before));
+    eval(&cx, &["--replay", "calls.jsonl"]);
+    grade(&cx, &["latest"]).success();
 }
 
 #[test]
@@ -141,9 +156,9 @@ fn bare_results_in_either_format_are_graded_by_files_that_are_named() {
     let asked = calls(&cx);
     regrade_by(&cx, "{name: says-b, type: contains, value: ok b}");
     for results in ["out.jsonl", "out.yaml"] {
-        grade(&cx, &[results]).code(2).stderr_has("results do not say which eval files");
+        grade(&cx, &[results]).code(2).stderr_has("results do not name their eval files");
         let ran = grade(&cx, &[results, "suite.yaml", "--no-run-folder"]);
-        ran.success().stdout_has("Status: 1 pass, 2 fail");
+        ran.success().stdout_has("✓ 1 passed  ✗ 2 failed");
         assert_eq!(ran.records().len(), 3);
     }
     assert_eq!(calls(&cx), asked);
@@ -230,19 +245,21 @@ fn with_a_cache_an_unchanged_answer_is_graded_again_for_nothing() {
         ]),
     );
     cx.write("suite.yaml", &cases(&["a", "b"]).replace(GRADER, "{name: good, type: llm_judge}"));
-    eval(&cx, &["--cache"]).success().stdout_has("Cost: $0.4960 (targets $0.2480, judges $0.2480)");
+    eval(&cx, &["--cache"])
+        .success()
+        .stdout_has("\ncost $0.4960 (targets $0.2480, judges $0.2480)");
     let asked = || (api.asked().len(), judge.asked().len());
     assert_eq!(asked(), (2, 2));
     // Nothing is paid, so a budget of next to nothing is enough.
     let ran = grade(&cx, &["latest", "--cache", "--max-cost", "0.000001"]);
-    ran.success().stdout_lacks("Cost:");
+    ran.success().stdout_has("\ncost $0.00; $0.4960 with cached, replayed and mock answers");
     assert_eq!(asked(), (2, 2));
     assert_eq!(info(folders(&cx).last().unwrap())["totals"].get("spend"), None);
     // What is expected changed, so that the judge is asked once more. The target is not.
     let changed = cx.read("suite.yaml").replace("Says ok", "Says ok, politely");
     cx.write("suite.yaml", &changed);
     let ran = grade(&cx, &["latest", "--cache"]);
-    ran.success().stdout_has("Cost: $0.2480 (targets $0.00, judges $0.2480)");
+    ran.success().stdout_has("\ncost $0.2480 (targets $0.00, judges $0.2480)");
     assert_eq!(asked(), (2, 4));
     let ran = grade(&cx, &["latest", "--max-cost", "0.1"]);
     ran.code(3).stderr_has("$0.1240 of $0.1000; 1 case was not run").stderr_lacks("--resume");
@@ -273,7 +290,7 @@ fn judges_are_recorded_once_and_replayed_without_anybody_to_ask() {
     cx.write("suite.yaml", &cx.read("suite.yaml").replace("Says ok", "Says ok, politely"));
     let missed = grade(&cx, &["latest", "--replay", "tape.jsonl"]).records();
     let why = missed[0]["evaluator_results"][0]["error"]["message"].as_str().unwrap();
-    assert!(why.contains("was asked something else when it was recorded"), "{why}");
+    assert!(why.contains("had another request when it was recorded"), "{why}");
     let ran = grade(&cx, &["latest", "--replay", "tape.jsonl", "--record", "tape.jsonl"]);
     ran.code(2).stderr_has("cannot be used with");
 }
@@ -379,11 +396,11 @@ fn a_grading_is_no_run_to_resume() {
 #[test]
 fn what_is_no_run_is_refused() {
     let cx = context();
-    grade(&cx, &["latest"]).code(2).stderr_has("there is no run to grade");
-    grade(&cx, &["nothing"]).code(2).stderr_has("there is no such file, folder or run");
+    grade(&cx, &["latest"]).code(2).stderr_has("no run to grade");
+    grade(&cx, &["nothing"]).code(2).stderr_has("no such file, folder or run");
     cx.write("bad.jsonl", "{}\n");
     cx.write("suite.yaml", &cases(&["a"]));
-    grade(&cx, &["bad.jsonl", "suite.yaml"]).code(2).stderr_has("bad.jsonl:1: this is no result");
+    grade(&cx, &["bad.jsonl", "suite.yaml"]).code(2).stderr_has("bad.jsonl:1: not a result");
     cx.write("empty.jsonl", "");
     grade(&cx, &["empty.jsonl", "suite.yaml"]).code(2).stderr_has("`empty.jsonl` has no answers");
     assert!(!cx.path("graded.jsonl").exists() && folders(&cx).is_empty());

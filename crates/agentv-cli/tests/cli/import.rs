@@ -124,7 +124,7 @@ fn what_cannot_be_used_is_said_and_left_out() {
     for said in [
         "warning: s/empty.jsonl: left out, since none of its lines is of a known format",
         "warning: s/noise.jsonl: left out, since none of its lines is of a known format",
-        "warning: s/good.jsonl: left out, since its session is there already",
+        "warning: s/good.jsonl: left out: its session was imported before",
         "warning: s/torn.jsonl: the last line is cut off",
     ] {
         ran.stderr_has(said);
@@ -139,7 +139,7 @@ fn what_cannot_be_used_is_said_and_left_out() {
 fn nothing_to_import_is_an_error() {
     let cx = context();
     cx.write("s/notes.txt", "plain");
-    import(&cx, &["s", "--out", "past"]).code(2).stderr_has("there are no .jsonl files");
+    import(&cx, &["s", "--out", "past"]).code(2).stderr_has("no .jsonl files");
     import(&cx, &["none", "--out", "past"]).code(2).stderr_has("cannot be read");
     let ran = import(&cx, &["s/notes.txt", "--out", "past"]);
     ran.code(2).stderr_has("nothing was imported").stderr_has("claude-session");
@@ -154,12 +154,12 @@ fn nothing_is_overwritten_unasked_and_an_authors_files_never() {
     session(&cx, CODEX_TOOL, "b.jsonl");
     cx.write("evals/targets.yaml", "targets: [{name: mine, provider: mock}]\n");
     let ran = import(&cx, &["a.jsonl", "--out", "evals/past.jsonl"]);
-    ran.success().stdout_has("evals/targets.yaml was there already and is not changed");
+    ran.success().stdout_has("evals/targets.yaml exists and was not changed");
     ran.stdout_has("    provider: replay\n    file: \"past.recordings.ndjson\"");
     cx.write("evals/past.yaml", "description: mine\n");
     let before = cx.read("evals/past.jsonl");
     let ran = import(&cx, &["b.jsonl", "--out", "evals/past.jsonl"]);
-    ran.code(2).stderr_has("past.jsonl` is there already").stderr_has("--force");
+    ran.code(2).stderr_has("past.jsonl` already exists").stderr_has("--force");
     assert_eq!(cx.read("evals/past.jsonl"), before);
     import(&cx, &["b.jsonl", "--out", "evals/past.jsonl", "--force"]).success();
     assert_ne!(cx.read("evals/past.jsonl"), before);

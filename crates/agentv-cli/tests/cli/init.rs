@@ -61,15 +61,17 @@ fn a_new_user_answers_the_questions_runs_a_first_eval_and_looks_at_it() {
     let path = with_claude(&cx);
     let init = cx.agentv(["init", "shop"]).env("PATH", &path).env("OPENAI_API_KEY", KEY);
     let mut terminal = init.on_terminal(40, 100);
-    let screen = terminal.wait_for("Which of them become targets?");
+    let screen = terminal.wait_for("Which of these become targets?");
     assert!(screen.contains("openai       OPENAI_API_KEY is set"), "{screen}");
     assert!(screen.contains("claude-code  `claude` is on PATH"), "{screen}");
     // The first one is unmarked, which leaves Claude Code.
     terminal.press(SPACE);
     terminal.press(ENTER);
-    terminal.wait_for("Who answers when you name nobody?");
+    terminal.wait_for("Default target?");
     terminal.press(DOWN);
     terminal.wait_for("❯ claude-code");
+    terminal.press(ENTER);
+    terminal.wait_for("Which template?");
     terminal.press(ENTER);
     terminal.wait_for("Write a GitHub workflow");
     terminal.press("y");
@@ -78,7 +80,7 @@ fn a_new_user_answers_the_questions_runs_a_first_eval_and_looks_at_it() {
     for line in [
         "wrote     evals/help-desk.eval.yaml",
         "agentv eval ",
-        "claude-code answers",
+        "run the suite on claude-code",
         "agentv doctor",
     ] {
         assert!(done.screen.contains(line), "{line}\n{}", done.screen);
@@ -109,7 +111,7 @@ fn without_questions_what_was_found_becomes_a_target_and_the_mock_answers() {
     ran.success().stdout_has("agentv eval --target openai").stdout_lacks(KEY);
     assert_eq!(files(&cx, "shop"), WRITTEN);
     let targets = cx.read("shop/.agentv/targets.yaml");
-    assert!(targets.contains("  - name: default\n    # Says the same"), "{targets}");
+    assert!(targets.contains("  - name: default\n    # Always gives the same answer"), "{targets}");
     assert!(targets.contains("api_key: ${{ OPENAI_API_KEY }}"), "{targets}");
     assert!(targets.contains("provider: claude-code\n    judge_target: openai\n"), "{targets}");
     let workflow = cx.read("shop/.github/workflows/agentv.yml");
@@ -121,7 +123,7 @@ fn without_questions_what_was_found_becomes_a_target_and_the_mock_answers() {
     let ran = cx.agentv(["eval"]).cwd("shop").run();
     ran.success()
         .stdout_has("Found 1 suite: evals/help-desk.eval.yaml")
-        .stdout_has("Status: 3 pass, 0 fail");
+        .stdout_has("✓ 3 passed  in ");
     let all = ["validate", "--strict", "evals", ".agentv/targets.yaml"];
     cx.agentv(all).env("OPENAI_API_KEY", KEY).cwd("shop").run().success();
 }
@@ -133,7 +135,7 @@ fn with_nothing_on_the_machine_there_is_a_mock() {
     ran.success().stdout_has("Found no agent on PATH and no key in the environment");
     assert!(!cx.read(".agentv/targets.yaml").contains("judge_target"));
     assert!(!cx.read(".github/workflows/agentv.yml").contains("secrets."));
-    cx.agentv(["eval"]).run().success().stdout_has("Status: 3 pass, 0 fail");
+    cx.agentv(["eval"]).run().success().stdout_has("✓ 3 passed  in ");
 }
 
 #[test]
@@ -145,8 +147,8 @@ fn what_is_there_stays() {
     cx.write("evals/mine.yaml", "evalcases: []\n");
     let ran = cx.agentv(["init", "--yes"]).env("PATH", "/nowhere").run();
     ran.success()
-        .stdout_has("kept      targets.yaml  (it was there already)")
-        .stdout_has("kept      .env.example  (it was there already)")
+        .stdout_has("kept      targets.yaml  (already exists)")
+        .stdout_has("kept      .env.example  (already exists)")
         .stdout_has("extended  .gitignore  (5 lines)")
         .stdout_lacks("help-desk");
     assert_eq!(cx.read("targets.yaml"), "targets: []\n");
@@ -164,9 +166,11 @@ fn a_file_is_replaced_only_by_a_yes() {
     cx.write(".env.example", "MINE=\n");
     let answer = |key: &str| {
         let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").on_terminal(40, 100);
+        terminal.wait_for("Which template?");
+        terminal.press(ENTER);
         terminal.wait_for("Write a GitHub workflow");
         terminal.press("n");
-        terminal.wait_for("`.env.example` is there already. Replace it?");
+        terminal.wait_for("`.env.example` exists. Replace it?");
         terminal.press(key);
         terminal.finish()
     };
@@ -181,7 +185,7 @@ fn a_file_is_replaced_only_by_a_yes() {
     terminal.press("n");
     terminal.wait_for("Write a GitHub workflow");
     terminal.press("n");
-    terminal.wait_for("`.env.example` is there already. Replace it?");
+    terminal.wait_for("`.env.example` exists. Replace it?");
     terminal.press("y");
     assert!(terminal.finish().screen.contains("replaced  .env.example"));
     assert!(cx.read(".env.example").contains("# OPENAI_API_KEY="));
@@ -192,7 +196,7 @@ fn ctrl_c_writes_nothing_and_gives_the_cursor_back() {
     let cx = context();
     let path = with_claude(&cx);
     let mut terminal = cx.agentv(["init", "shop"]).env("PATH", &path).on_terminal(40, 100);
-    terminal.wait_for("Which of them become targets?");
+    terminal.wait_for("Which of these become targets?");
     terminal.wait_for("claude-code");
     terminal.press(CTRL_C);
     let done = terminal.finish();
@@ -203,14 +207,104 @@ fn ctrl_c_writes_nothing_and_gives_the_cursor_back() {
 }
 
 #[test]
-fn with_nobody_to_answer_it_says_so() {
+fn without_a_terminal_it_says_so() {
     let cx = context();
-    let help = "use `agentv init --yes`, which asks nothing";
+    let help = "use `agentv init --yes`, which takes the defaults";
     cx.agentv(["init"]).run().code(2).stderr_has(help);
     let done = cx.agentv(["init"]).env("CI", "true").on_terminal(40, 100).finish();
     assert_eq!(done.code, 2);
     assert!(done.screen.contains(help), "{}", done.screen);
     assert!(!cx.path(".agentv").exists());
+}
+
+const TEMPLATES: [&str; 5] = ["rag", "coding-agent", "support", "extraction", "classification"];
+
+#[test]
+fn every_template_runs_at_once_and_names_the_lines_to_change() {
+    for name in TEMPLATES {
+        let cx = context();
+        let init = ["init", "shop", "--template", name];
+        let ran = cx.agentv(init).env("PATH", "/nowhere").run();
+        let suite = format!("evals/{name}.eval.yaml");
+        ran.success().stdout_has(&format!("wrote     {suite}")).stdout_has("Change these lines:");
+        for file in [&suite, ".agentv/targets.yaml"] {
+            let text = cx.read(format!("shop/{file}"));
+            let marked = text.lines().enumerate().filter(|(_, line)| line.contains("CHANGE: "));
+            for (index, line) in marked {
+                let what = line.split_once("CHANGE: ").unwrap().1;
+                let shown = ran.stdout.lines().find(|shown| shown.ends_with(what)).unwrap();
+                assert!(shown.contains(&format!("{file}:{} ", index + 1)), "{shown}");
+                assert!(shown.chars().count() <= 80, "{shown}");
+            }
+            assert!(text.contains("CHANGE: "), "{file} names no line to change");
+        }
+        let all = ["validate", "--strict", "evals", ".agentv/targets.yaml"];
+        cx.agentv(all).cwd("shop").run().success();
+        let gates = ["eval", "--strict", "--case-threshold", "1", "--out", "../out.jsonl"];
+        let ran = cx.agentv(gates).cwd("shop").run();
+        ran.success();
+        let records = cx.read("out.jsonl");
+        assert!(records.lines().count() > 0);
+        assert!(records.lines().all(|line| line.contains(r#""outcome":"pass""#)), "{records}");
+    }
+}
+
+#[test]
+fn the_commented_target_of_a_template_works_once_it_is_uncommented() {
+    for name in TEMPLATES {
+        let cx = context();
+        cx.agentv(["init", "--yes", "--template", name]).env("PATH", "/nowhere").run().success();
+        let targets = cx.read(".agentv/targets.yaml");
+        let uncommented: String = targets
+            .lines()
+            .map(|line| match line.strip_prefix("  # ").filter(|_| !line.contains("CHANGE")) {
+                Some(rest) => format!("  {rest}\n"),
+                None => format!("{line}\n"),
+            })
+            .collect();
+        assert_ne!(targets.lines().count(), 0);
+        assert!(uncommented.contains("\n  - name: my-"), "{uncommented}");
+        cx.write(".agentv/targets.yaml", &uncommented);
+        let all = ["validate", "--strict", ".agentv/targets.yaml"];
+        cx.agentv(all).run().success();
+    }
+}
+
+#[test]
+fn a_template_with_a_judge_keeps_to_its_mocks_until_they_are_changed() {
+    let cx = context();
+    let path = with_claude(&cx);
+    let init = cx.agentv(["init", "--yes", "--template", "rag"]);
+    init.env("PATH", &path).env("OPENAI_API_KEY", KEY).run().success();
+    let targets = cx.read(".agentv/targets.yaml");
+    assert!(targets.contains("provider: claude-code\n    judge_target: openai\n"), "{targets}");
+    // No key is there now, so a real judge could not answer.
+    cx.agentv(["eval", "--case-threshold", "1"]).run().success();
+}
+
+#[test]
+fn an_unknown_template_names_those_there_are() {
+    let cx = context();
+    let ran = cx.agentv(["init", "--template", "ragg"]).run();
+    ran.code(2).stderr_has("rag").stderr_has("coding-agent").stderr_has("classification");
+    let help = cx.agentv(["init", "--help"]).run();
+    help.success().stdout_has("Answers from retrieved passages: facts, sources, faithfulness");
+}
+
+#[test]
+fn a_template_can_be_chosen_by_a_question() {
+    let cx = context();
+    let mut terminal = cx.agentv(["init"]).env("PATH", "/nowhere").on_terminal(40, 100);
+    terminal.wait_for("Which template?");
+    terminal.wait_for("rag: Answers from retrieved passages");
+    terminal.press(DOWN);
+    terminal.wait_for("❯ rag");
+    terminal.press(ENTER);
+    terminal.wait_for("Write a GitHub workflow");
+    terminal.press("n");
+    let done = terminal.finish();
+    assert_eq!(done.code, 0, "{}", done.screen);
+    assert!(done.screen.contains("evals/rag.eval.yaml:8"), "{}", done.screen);
 }
 
 #[test]

@@ -56,6 +56,33 @@ fn a_record_of_results_gives_a_payload() {
 }
 
 #[test]
+fn a_record_brings_the_config_of_its_judge() {
+    let cx = with_judge();
+    let show = "import json, sys\nconfig = json.load(sys.stdin)['config']\n\
+                print(json.dumps({'score': 1, 'reasoning': 'limit ' + str(config and config['limit'])}))\n";
+    cx.write("evals/judge.py", show);
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    let judge = "{name: j, type: code_judge, script: [python3, judge.py], limit: 3}";
+    let other = judge.replace("judge.py", "./judge.py").replace("3}", "4}").replace("j,", "k,");
+    cx.write("evals/suite.yaml", &agentv_test_support::suite(format!("- {judge}")));
+    let eval = ["eval", "evals/suite.yaml", "--out", "out.jsonl"];
+    cx.agentv(eval).run().success();
+    let test = |words: &[&str]| {
+        let args = ["judge", "test", "--record", "../out.jsonl", "--"];
+        cx.agentv(args.iter().chain(words)).cwd("evals").run()
+    };
+    test(&["python3", "judge.py"]).success().stdout_has("limit 3").stderr_lacks("warning");
+    // The only judge of the case is meant, however its script is spelled.
+    test(&["python3", "../evals/judge.py"]).success().stdout_has("limit 3");
+    cx.write("evals/suite.yaml", &agentv_test_support::suite(format!("- {judge}\n- {other}")));
+    test(&["python3", "./judge.py"]).success().stdout_has("limit 4");
+    let ran = test(&["python3", "../evals/judge.py"]);
+    ran.success().stdout_has("limit None").stderr_has("the payload has no `config`: no code judge");
+    std::fs::remove_file(cx.path("evals/suite.yaml")).unwrap();
+    test(&["python3", "judge.py"]).stderr_has("`evals/suite.yaml` cannot be read");
+}
+
+#[test]
 fn the_proxy_serves_a_stand_in_or_a_target() {
     let cx = with_judge();
     cx.write("targets.yaml", &targets(&[mock_target("gpt", "from gpt")]));
@@ -70,7 +97,7 @@ fn the_proxy_serves_a_stand_in_or_a_target() {
     text.success().stdout_has("Proxy: 1 of 50 calls to \"gpt\"");
     judge_test(&cx, &["--payload", "payload.json", "--serve-proxy", "gpd"])
         .code(2)
-        .stderr_has("there is no target `gpd`");
+        .stderr_has("unknown target `gpd`");
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn a_second_interrupt_does_not_wait_for_those_who_will_not_go() {
 fn a_run_that_is_killed_leaves_whole_lines() {
     let mut stopped = Stopped::start("read -r go < meeting/gate");
     // The second case has begun, which says nothing of the first one's record: that is in the file once it was told.
-    while !stopped.running.read_line().contains("✅ done") {}
+    while !stopped.running.read_line().contains("✓ passed   1.000  done") {}
     stopped.running.signal("KILL");
     let ran = stopped.running.finish();
     ran.code(137);
@@ -137,7 +137,7 @@ fn what_is_told_is_in_the_file() {
     // The file is there from the start, and empty.
     assert_eq!(cx.read("out.jsonl"), "");
     meeting.let_go(1);
-    while !running.read_line().contains("1/2   ✅ a") {}
+    while !running.read_line().contains("1/2  ✓ passed   1.000  a") {}
     let line = cx.read("out.jsonl");
     assert!(line.contains("\"eval_id\":\"a\"") && line.ends_with("}\n"), "{line}");
     meeting.let_go(1);
@@ -218,7 +218,7 @@ fn the_end_of_a_call_leaves_the_daemons_of_others_alone() {
     assert_eq!(there, ["quick", "slow"]);
     // Either of them goes first.
     meeting.let_go(1);
-    while !running.read_line().contains("1/2   ✅") {}
+    while !running.read_line().contains("1/2  ✓ passed") {}
     meeting.let_go(1);
     let ran = running.finish();
     for id in ["quick", "slow"] {

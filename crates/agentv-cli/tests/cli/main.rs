@@ -28,6 +28,7 @@ mod files;
 mod gates;
 mod generate;
 mod grade;
+mod habits;
 mod hostile;
 mod identity;
 mod import;
@@ -38,25 +39,32 @@ mod judges;
 mod kept_files;
 mod lifecycle;
 mod merge;
+mod mistakes;
 mod moved;
 mod npm;
 mod open_files;
 mod output;
 mod pasted;
 mod plan;
+mod readme;
 mod real_clients;
 mod redaction;
 mod report;
 mod resume;
+mod run_names;
 mod runs;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod selection;
 mod stages;
+mod summary;
 mod terminal;
 mod trials;
 mod validate;
 mod verify;
 mod views;
 mod vscode;
+mod watch;
 mod workspace;
 
 use agentv_test_support::{Meeting, Ran, TestContext, cases, cli_target, mock_target, targets};
@@ -89,6 +97,16 @@ fn waiting(cx: &TestContext, name: &str) -> Meeting {
 #[track_caller]
 fn eval(cx: &TestContext, more: &[&str]) -> Ran {
     cx.agentv(["eval", "suite.yaml", "--out", "out.jsonl"].iter().chain(more)).run()
+}
+
+/// The ids of all records, sorted.
+#[track_caller]
+fn ids(ran: &Ran) -> Vec<String> {
+    let records = ran.success().records();
+    let mut ids: Vec<String> =
+        records.iter().map(|record| record["eval_id"].as_str().unwrap().to_owned()).collect();
+    ids.sort();
+    ids
 }
 
 /// Ends a process that a script wrote down.

@@ -117,7 +117,7 @@ fn what_cannot_be_read_or_written_is_told() {
     cx.agentv(["merge", "a.jsonl", "bad.jsonl", "-o", "all.jsonl"])
         .run()
         .code(2)
-        .stderr_has("bad.jsonl:1: this is no result: missing field `eval_id`");
+        .stderr_has("bad.jsonl:1: not a result: missing field `eval_id`");
     cx.agentv(["merge", "a.jsonl"]).run().code(2);
     std::fs::create_dir(cx.path("folder")).unwrap();
     cx.agentv(["merge", "a.jsonl", "-o", "folder"])

@@ -98,7 +98,7 @@ fn the_package_runs_the_program_and_hands_everything_on() {
     // Arguments as they are, and exit codes.
     let (code, _, stderr) = ended(&agentv(&cx).args(["eval", "no such.yaml"]).output().unwrap());
     assert_eq!(code, 2, "{stderr}");
-    assert!(stderr.contains("there is no file `no such.yaml` here"), "{stderr}");
+    assert!(stderr.contains("`no such.yaml` does not exist"), "{stderr}");
 
     // Standard input.
     let judge = ["judge", "test", "--payload", "/dev/stdin", "--", "sh", "-c"];

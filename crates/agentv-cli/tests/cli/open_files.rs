@@ -126,7 +126,7 @@ fn a_limit_that_leaves_no_room_is_refused() {
             .stderr_lacks("panicked")
             .stderr_has("raise the limit, as with `ulimit -n 1024`");
         ran.stderr_has(&format!(
-            "only {limit} files may be open at a time; at least 64 are needed"
+            "only {limit} files may be open at a time; AgentV needs at least 64"
         ));
     }
     let cx = limited("-n 64");

@@ -90,7 +90,7 @@ fn what_makes_no_sense_is_refused() {
             "`--level` must be between 0.001 and 0.5, got 0",
         ),
         (&["--rate", "2", "-d", "0.1"], "`--rate` must be between 0 and 1, got 2"),
-        (&["nowhere", "-d", "0.1"], "`nowhere`: there is no such file, folder or run"),
+        (&["nowhere", "-d", "0.1"], "`nowhere`: no such file, folder or run"),
     ] {
         plan(&cx, args).code(2).stderr_has(message);
     }

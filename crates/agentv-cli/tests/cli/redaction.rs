@@ -238,6 +238,61 @@ fn errors_of_agents_have_no_secrets() {
 }
 
 #[test]
+fn vs_code_shows_no_secrets() {
+    let cx = planted();
+    let code = cx.fake_code("fakes/code");
+    code.set_answer(LEAK);
+    let target = json!({"name": "default", "provider": "vscode", "vscode_cmd": code.program(),
+        "subagent_root": "fakes/subagents"});
+    cx.write("targets.yaml", &targets(&[format!("  - {target}\n"), key_holder()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    cx.agentv(["provision", "vscode", "--root", "fakes/subagents", "--count", "1"]).run().success();
+    let ran = run(&cx, &["--verbose"]);
+    assert!(answer(&ran.success().record()).contains("say [redacted] or"));
+    check_clean(&cx, &ran);
+    code.set_mode("fail");
+    let ran = run(&cx, &["--verbose"]);
+    let error = ran.code(3).record()["error"].to_string();
+    assert!(error.contains("strike") && error.contains("[redacted]"), "{error}");
+    check_clean(&cx, &ran);
+}
+
+#[test]
+fn imported_sessions_have_no_secrets() {
+    for (provider, format) in [("claude-code", "claude-stream"), ("codex", "codex-stream")] {
+        let cx = planted();
+        cx.write("given/session.jsonl", &stream_of(provider, LEAK));
+        let import = |more: &[&str]| {
+            let args = ["import", "given/session.jsonl", "--out", "past", "--format", format];
+            let ran = cx.agentv(args.iter().chain(more)).env("SERVICE_KEY", SECRET).run();
+            ran.success();
+            ran
+        };
+        check_clean(&cx, &import(&[]));
+        assert!(cx.read("past/imported.recordings.ndjson").contains("say [redacted] or"));
+        import(&["--force", "--no-redact"]);
+        assert!(cx.read("past/imported.recordings.ndjson").contains(FILE_SECRET));
+    }
+}
+
+#[test]
+fn checks_before_a_run_show_no_secrets() {
+    let cx = planted();
+    let given = cx.path("given").display().to_string();
+    let probe = format!("cat {given}/leak >&2; exit 1");
+    let target = cli_target("default", "echo ok")
+        + &format!("    healthcheck: {{type: command, command_template: '{probe}'}}\n");
+    cx.write("targets.yaml", &targets(&[target, key_holder()]));
+    cx.write("suite.yaml", &cases(&["one"]));
+    let with_secret = |command: &[&str]| cx.agentv(command).env("TEAM_ACCESS", SECRET).run();
+    let checked = with_secret(&["doctor", "suite.yaml"]);
+    assert!(checked.stdout.contains("[redacted]"), "{}", checked.stdout);
+    check_clean(&cx, &checked);
+    check_clean(&cx, &with_secret(&["doctor", "suite.yaml", "--env"]));
+    check_clean(&cx, &run(&cx, &["--verbose"]));
+}
+
+#[test]
 fn judges_show_no_secrets() {
     let cx = planted();
     let given = cx.path("given").display().to_string();
@@ -392,4 +447,7 @@ fn what_is_wrong_in_files_is_said_without_secrets() {
     cx.write("targets.yaml", &targets(&[mock_target("default", "ok"), broken.to_owned()]));
     cx.write("suite.yaml", &cases(&["one"]));
     check_clean(&cx, &run(&cx, &["--target", "broken"]));
+    for command in [&["validate", "targets.yaml"][..], &["doctor", "suite.yaml"]] {
+        check_clean(&cx, &cx.agentv(command).env("TEAM_ACCESS", SECRET).run());
+    }
 }

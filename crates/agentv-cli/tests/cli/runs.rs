@@ -118,7 +118,7 @@ fn a_directory_that_cannot_be_written_costs_the_folder_and_not_the_run() {
     // A file where the directory should be stops root, too.
     cx.write(".agentv/runs", "");
     let ran = eval(&cx, &[]);
-    ran.success().stderr_has("there is no run folder, so this run cannot be resumed");
+    ran.success().stderr_has("cannot make a run folder, so this run cannot be resumed");
     assert_eq!(ran.records().len(), 1);
     cx.agentv(["eval", "suite.yaml", "--resume"]).run().code(2);
 }
@@ -172,7 +172,7 @@ fn runs_are_removed_by_id_by_number_or_all() {
     let first = folders(&cx)[0].file_name().unwrap().to_str().unwrap().to_owned();
     cx.agentv(["runs", "rm"]).run().code(2);
     cx.agentv(["runs", "rm", &first]).run().success().stdout_has(&format!("removed {first}"));
-    cx.agentv(["runs", "rm", &first]).run().code(2).stderr_has("there is no run");
+    cx.agentv(["runs", "rm", &first]).run().code(2).stderr_has("unknown run");
     let left = folders(&cx);
     cx.agentv(["runs", "rm", "--keep", "1"]).run().success();
     assert_eq!(folders(&cx), left[2..]);

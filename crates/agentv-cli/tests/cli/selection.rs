@@ -1,19 +1,9 @@
 //! Which cases of the files are run.
 
-use crate::{context, eval, mocked};
+use crate::{context, eval, ids, mocked};
 use agentv_test_support::{GRADER, Ran, TestContext, cases, mock_target, targets};
 use serde_json::json;
 use std::collections::BTreeSet;
-
-/// The ids of all records, sorted.
-#[track_caller]
-fn ids(ran: &Ran) -> Vec<String> {
-    let records = ran.success().records();
-    let mut ids: Vec<String> =
-        records.iter().map(|record| record["eval_id"].as_str().unwrap().to_owned()).collect();
-    ids.sort();
-    ids
-}
 
 fn many(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("case-{number}")).collect()
@@ -62,10 +52,10 @@ fn no_case_at_all_is_a_mistake_that_is_explained() {
         ran.stderr_has("the files have 2 cases").stderr_has(flags[0]);
         assert!(!cx.path("out.jsonl").exists());
     }
-    eval(&cx, &["--filter", "[x"]).code(2).stderr_has("is no pattern");
+    eval(&cx, &["--filter", "[x"]).code(2).stderr_has("is not a valid pattern");
     eval(&cx, &["--shard", "3/2"])
         .code(2)
-        .stderr_has("`3/2` is no shard")
+        .stderr_has("`3/2` is not a shard")
         .stderr_has("--shard 2/8");
     eval(&cx, &["--seed", "1"]).code(2).stderr_has("--sample");
 }
@@ -85,6 +75,11 @@ fn cases_are_chosen_by_tag() {
     let ran = eval(&cx, &["--tag", "billing", "--filter", "b"]);
     assert_eq!(ids(&ran), ["b"]);
     ran.stdout_has("Selected: 1 of 4 cases");
+    let ran = eval(&cx, &["--tag", "biling"]);
+    ran.code(2).stderr_has("no case has the tag `biling`; tags in use: `billing`, `slow`");
+    let ran = eval(&cx, &["--tag", "billing", "--tag", "fast"]);
+    assert_eq!(ids(&ran), ["a", "b"]);
+    ran.stderr_has("warning: no case has the tag `fast`; tags in use: `billing`, `slow`");
 }
 
 #[test]
@@ -270,7 +265,7 @@ fn only_what_changed_since_a_revision_is_run() {
     assert_eq!(ids(&since("main")), ["d", "judged"]);
     cx.write("suite.yaml", &(cx.read("suite.yaml") + "# new\n"));
     assert_eq!(ids(&since("main")), ["d", "judged", "one", "two"]);
-    since("no-such-thing").code(2).stderr_has("`no-such-thing` is no revision");
+    since("no-such-thing").code(2).stderr_has("Git does not know the revision `no-such-thing`");
     since("--help").code(2);
 }
 

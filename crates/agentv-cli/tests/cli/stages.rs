@@ -261,7 +261,7 @@ fn a_judge_that_hangs_is_ended_by_its_time_out() {
     });
     let cx = judged_cases(&["a", "stuck", "b", "c"], &api, &judge);
     let ran = eval(&cx, &["--workers", "1", "--agent-timeout", "2"]);
-    ran.code(3).stdout_has("Status: 3 pass, 0 fail, 1 ungraded");
+    ran.code(3).stdout_has("✓ 3 passed  ? 1 ungraded  in ");
     let stuck = ran.record_of("stuck");
     assert_eq!(stuck["outcome"], "ungraded");
     assert_eq!(result_of(&stuck, "good")["error"]["kind"], "timeout");

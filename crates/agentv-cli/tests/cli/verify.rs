@@ -65,7 +65,7 @@ fn a_run_that_nobody_touched_is_whole() {
     cx.agentv(["eval", "--resume", &run, "--target", "nobody"]).run().code(2);
     let ran = cx.agentv(["verify"]).run();
     ran.success().stdout_has("report.html is not of the run, and is not checked");
-    cx.agentv(["verify", "nothing"]).run().code(2).stderr_has("there is no such run folder");
+    cx.agentv(["verify", "nothing"]).run().code(2).stderr_has("no run folder");
     cx.agentv(["verify", "."]).run().code(2);
     // A copy elsewhere is as good.
     let sh = TestContext::new("sh");
@@ -212,7 +212,7 @@ fn a_killed_run_is_checked_as_far_as_its_chain_goes() {
         fs::read_to_string(&results).unwrap().replace("\"score\":1", "\"score\":0.9"),
     )
     .unwrap();
-    cx.agentv(["verify"]).run().code(1).stdout_has("results.jsonl:1: it was changed, or added");
+    cx.agentv(["verify"]).run().code(1).stdout_has("results.jsonl:1: it was changed or added");
 }
 
 #[test]

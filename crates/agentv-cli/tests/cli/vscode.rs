@@ -71,8 +71,8 @@ fn a_time_out_ends_the_command_and_frees_the_subagent() {
     cx.write("code.state/windows", "subagent-1\n");
     let record = eval(&cx, &["--max-retries", "0"]).code(3).record();
     let error = cx.redact(record["error"].as_str().unwrap());
-    let head = "VS Code timed out after 5s; there is no `[DIR]/subagents/subagent-1/messages/";
-    assert!(error.starts_with(head) && error.ends_with("_res.md`"), "{error}");
+    let head = "VS Code timed out after 5s; `[DIR]/subagents/subagent-1/messages/";
+    assert!(error.starts_with(head) && error.ends_with("_res.md` does not exist"), "{error}");
     assert!(!lock(&cx, 1));
     assert!(!is_alive(&fake.pid()));
 }
@@ -127,7 +127,7 @@ fn locks_of_other_tools_are_respected() {
     assert_eq!(
         cx.redact(record["error"].as_str().unwrap()),
         "No unlocked subagents available: all 2 are locked in `[DIR]/subagents`. Provision another with: agentv \
-         provision vscode --count 1 --root '[DIR]/subagents'; or delete the `subagent.lock` of one that nobody uses"
+         provision vscode --count 1 --root '[DIR]/subagents'; or delete the `subagent.lock` of one that is not in use"
     );
     assert!(fake.calls().is_empty() && lock(&cx, 1) && lock(&cx, 2));
     // And the advice can be obeyed.
@@ -193,8 +193,8 @@ fn a_batch_that_is_not_answered_whole_is_asked_case_by_case() {
     let (cx, fake) = repository(&["a", "b"], &more);
     fake.set_mode("partial");
     let ran = eval(&cx, &["--verbose"]);
-    ran.success().stdout_has("the batch failed (VS Code timed out after 16s; there is no `");
-    ran.stdout_has("_1_res.md`); asking case by case");
+    ran.success().stdout_has("the batch failed (VS Code timed out after 16s; `");
+    ran.stdout_has("_1_res.md` does not exist); asking case by case");
     assert_eq!(ran.record_of("b")["candidate_answer"], "ok: Question b");
     assert!(!lock(&cx, 1));
 }

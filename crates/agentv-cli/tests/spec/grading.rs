@@ -256,7 +256,7 @@ fn an_evaluator_that_fails_does_not_stop_the_others() {
         (&json!(0), &json!(2), &json!("fail"))
     );
     assert_eq!(broken["error"]["kind"], "provider");
-    ran.stdout_has("Grading errors: 1");
+    ran.stdout_has("1 grading error");
 }
 
 /// One evaluator on an answer that tells what it cost: its score and all that it said.

@@ -191,7 +191,7 @@ fn s012_s068_an_unreadable_reply_is_silent_and_still_no_bad_answer() {
         let ran = run(&cx, &mock_target("default", "x"), &api, &suite);
         assert_eq!(ran.stderr, "");
         // The score stays 0, as in 2.x; but an ungraded case leaves the run incomplete.
-        ran.code(3).stdout_has("Grading errors: 1");
+        ran.code(3).stdout_has("1 grading error");
         let record = ran.record();
         assert_eq!((&record["score"], &record["outcome"]), (&json!(0), &json!("ungraded")));
         assert_eq!((&record["hits"], &record["misses"]), (&json!([]), &json!([])));

@@ -1,4 +1,4 @@
-//! Models over HTTP: what is sent, what is asked again and when, and that no key is ever seen.
+//! Models over HTTP: what is sent, what is retried and when, and that no key is ever seen.
 
 use crate::context;
 use agentv_test_support::{FakeLlm, FakeReply, LlmCall, Ran, TestContext, cases, targets};
@@ -194,7 +194,7 @@ fn s031_s087_a_busy_server_is_asked_four_times_with_growing_waits() {
     let busy = || FakeReply::error(503, "busy");
     let server = FakeLlm::after([busy(), busy(), busy()], "ok");
     let ran = eval(&context(), "azure", &server.url(), &azure(&json!({})), &["--verbose"]);
-    ran.success().stdout_has("default: one is asked again in ");
+    ran.success().stdout_has("default: one retries in ");
     let gaps = server.gaps();
     assert_eq!(gaps.len(), 3);
     for (gap, expected) in gaps.iter().map(Duration::as_secs_f64).zip([1.0, 2.0, 4.0]) {
@@ -341,7 +341,7 @@ fn under_a_flaky_server_every_case_gets_its_answer_once() {
         .asked()
         .into_iter()
         .filter(|asked| !matches!(asked.number % 20, 0 | 3 | 6 | 9 | 12 | 15));
-    assert_eq!(answered.count(), 500, "nobody is asked again after an answer");
+    assert_eq!(answered.count(), 500, "nothing is retried after an answer");
 }
 
 /// Every file below, but for those that the test wrote itself.
@@ -412,7 +412,7 @@ fn a_key_in_the_file_is_refused_and_not_shown() {
         let ran = cx.agentv(args).env("BASE", "http://127.0.0.1:9").env("MODEL", "m").run();
         assert_eq!(ran.code, 2, "{} {}", ran.stdout, ran.stderr);
         let shown = format!("{}{}", ran.stdout, ran.stderr);
-        assert!(shown.contains("`api_key` of target `default` stands in the file"), "{shown}");
+        assert!(shown.contains("`api_key` of target `default` is written in the file"), "{shown}");
         assert!(shown.contains("write `api_key: ${{ AZURE_OPENAI_API_KEY }}`"), "{shown}");
         no_canary(&cx, &ran);
     }

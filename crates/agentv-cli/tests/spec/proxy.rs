@@ -171,7 +171,7 @@ fn s060_without_a_judge_the_evaluator_fails_before_the_script_starts() {
     assert_eq!(result["score"], 0);
     assert_eq!(result["error"]["kind"], "provider");
     let message = result["error"]["message"].as_str().unwrap();
-    assert!(message.contains("there is no target `nobody`"), "{message}");
+    assert!(message.contains("unknown target `nobody`"), "{message}");
     assert_eq!(result.get("details"), None);
 }
 
@@ -219,7 +219,7 @@ fn s064_the_eleventh_of_ten_calls_fails_the_evaluator() {
     assert_eq!(result["score"], 0);
     assert_eq!(
         result["error"]["message"],
-        "the script asked for more than 10 calls; raise `max_calls`, or ask less"
+        "the script made more than 10 calls; raise `max_calls`, or make fewer"
     );
     assert_eq!(result["evaluator_provider_request"]["target_proxy"]["call_count"], 10);
 }

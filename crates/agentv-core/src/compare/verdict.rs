@@ -232,7 +232,7 @@ fn margin_reason(shown: NonInferiority, mean_score: &Statistics) -> String {
         Some(true) => format!("not worse by more than the margin {margin}{low}"),
         Some(false) => format!("may be worse by more than the margin {margin}{low}"),
         None => format!(
-            "whether it is worse by more than the margin {margin} cannot be said: there is no interval"
+            "whether it is worse by more than the margin {margin} cannot be said: too few cases for an interval"
         ),
     }
 }

@@ -7,6 +7,7 @@
 
 mod forms;
 mod json;
+mod search;
 mod shapes;
 mod stream;
 

@@ -1,12 +1,19 @@
 //! What people read of single cases: the first of each kind, and the extremes.
 
-use super::record::GradingError;
+use super::causes::{CauseGroups, CauseKey, NamedCase};
+use super::record::{GradingError, grading_errors};
 use crate::Trials;
 use agentv_wire::{Outcome, RecordSummary, SuiteId};
 
 /// Cases by name, as far as people read them.
 #[derive(Debug, Default)]
 pub struct Highlights {
+    /// Why records failed, have an error, or have a grading that failed.
+    pub failed: CauseGroups,
+    pub in_error: CauseGroups,
+    pub failed_gradings: CauseGroups,
+    /// The first cases of the run that passed.
+    pub passed: Vec<NamedCase>,
     /// Failed cases: the worst of them, worst first.
     pub failures: Vec<Failure>,
     /// Records that have an error: the first of them, and how many there are.
@@ -64,6 +71,8 @@ pub struct Placed {
 const ERRORS: usize = 100;
 /// How many failures are kept with their reasons, and how many grading errors.
 const REASONS: usize = 20;
+/// How many cases that passed are named.
+const PASSED: usize = 10;
 /// How many paths of workspaces are kept.
 const KEPT_PATHS: usize = 5;
 /// How many of the best and of the worst are kept.
@@ -97,6 +106,45 @@ impl Highlights {
             if self.kept_paths.len() < KEPT_PATHS {
                 self.kept_paths.push((eval_id(), workspace.clone()));
             }
+        }
+    }
+
+    /// Names a record: by its cause, or as one that passed.
+    pub(super) fn add_case<T: AsRef<str>>(
+        &mut self,
+        position: usize,
+        record: &RecordSummary<T>,
+        outcome: Outcome,
+    ) {
+        for GradingError { evaluator, message } in grading_errors(record) {
+            let key = CauseKey { evaluator: Some(evaluator), text: message, cause: None };
+            self.failed_gradings.add(key, position, record);
+        }
+        let cause = record.cause.as_deref();
+        match outcome {
+            Outcome::Pass => self.add_passed(position, record),
+            Outcome::Error => {
+                let text = record.error.as_deref().unwrap_or_default();
+                let key = CauseKey { evaluator: None, text, cause: None };
+                self.in_error.add(key, position, record);
+            }
+            Outcome::Fail => {
+                let miss = || record.misses.first().map_or("", AsRef::as_ref);
+                let text = cause.map_or_else(miss, |cause| &cause.text);
+                let evaluator = cause.map(|cause| cause.evaluator.as_str());
+                self.failed.add(CauseKey { evaluator, text, cause }, position, record);
+            }
+            Outcome::Ungraded => {}
+        }
+    }
+
+    fn add_passed<T>(&mut self, position: usize, record: &RecordSummary<T>) {
+        let is_before =
+            |known: &NamedCase| (known.position, known.trial) < (position, record.trial);
+        let at = self.passed.partition_point(is_before);
+        if at < PASSED {
+            self.passed.insert(at, NamedCase::of(position, record));
+            self.passed.truncate(PASSED);
         }
     }
 

@@ -9,6 +9,7 @@
 //! scripts of 2.x read take it as 0, and their numbers are here, too. Memory is bounded: 8 bytes for each record, the
 //! first reasons and the extremes. Records are not kept.
 
+mod causes;
 mod evaluators;
 mod group;
 mod highlights;
@@ -17,6 +18,7 @@ mod recorded;
 mod scores;
 mod trials;
 
+pub use causes::{CauseGroup, CauseGroups, Example, NamedCase, Shortfall};
 pub use group::{Counts, GroupTotals};
 pub use highlights::{Failure, Highlights, KeptError, KeptGradingError, Placed};
 pub use record::{GradingError, RecordUsage, grading_errors, usage};
@@ -99,6 +101,7 @@ impl Totals {
     ) {
         let counted = self.count(record);
         self.highlights.add_failure(position, trials, record, counted.outcome);
+        self.highlights.add_case(position, record, counted.outcome);
         let closed = if trials == Trials::ONE {
             let mut only = CaseSums::default();
             only.add(&counted);

@@ -84,9 +84,7 @@ impl Cached {
 fn warn(log: &Arc<dyn Log>, has_warned: &AtomicBool, store: &Store, error: &std::io::Error) {
     if !has_warned.swap(true, Ordering::Relaxed) {
         let dir = store.dir().display();
-        log.warn(format!(
-            "answers cannot be kept in `{dir}`, so they will be asked for again: {error}"
-        ));
+        log.warn(format!("cannot cache answers in `{dir}`: {error}"));
     }
 }
 

@@ -240,7 +240,7 @@ pub enum CassetteError {
         #[source]
         source: io::Error,
     },
-    #[error("`{}` is no cassette of this version", path.display())]
+    #[error("`{}` is not a cassette of this version", path.display())]
     Foreign { path: PathBuf },
     #[error("the cassette `{}` has a line {number} that cannot be read", path.display())]
     Broken {

@@ -73,11 +73,11 @@ impl Player {
             return Err(self.miss(call, "is not on the cassette"));
         };
         let Some(answers) = recorded.get_mut(&asked.to_string()) else {
-            let why = "was asked something else when it was recorded";
+            let why = "had another request when it was recorded";
             return Err(self.miss(call, why));
         };
         let next = answers.pop_front();
-        next.unwrap_or_else(|| Err(self.miss(call, "was asked less often when it was recorded")))
+        next.unwrap_or_else(|| Err(self.miss(call, "was called less often when it was recorded")))
     }
 
     fn miss(&self, call: &CallKey, why: &str) -> ProviderError {

@@ -7,6 +7,7 @@ use agentv_core::Redactor;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::ops::{AddAssign, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,9 @@ pub struct Note {
     pub place: NotePlace,
     #[serde(skip)]
     span: Option<Span>,
+    /// Where a name that is used twice was used first. The message says so once the place is known.
+    #[serde(skip)]
+    first: Option<Span>,
 }
 
 /// What a note costs the run. The order is the order of severity.
@@ -78,6 +82,12 @@ impl Note {
 
     pub fn help(&mut self, help: impl Into<String>) -> &mut Self {
         self.help = Some(help.into());
+        self
+    }
+
+    /// The name in question was used before, at this place.
+    pub fn first_used(&mut self, at: Option<Span>) -> &mut Self {
+        self.first = at;
         self
     }
 
@@ -201,7 +211,7 @@ impl Notes {
             text: String::new(),
             range: 0..0,
         };
-        self.keep(Note { code, message, help: None, cost, place, span })
+        self.keep(Note { code, message, help: None, cost, place, span, first: None })
     }
 
     fn keep(&mut self, note: Note) -> &mut Note {
@@ -296,6 +306,12 @@ impl Notes {
     /// Turns byte ranges into places. `first_line` is the number of the first line of `text` in its file, from 1.
     pub fn locate(&mut self, text: &str, first_line: usize) {
         for note in &mut self.list {
+            if let Some(first) = note.first.take() {
+                let path = Arc::clone(&note.place.path);
+                let NotePlace { line, column, .. } = place(path, text, first, &self.hidden);
+                let line = line + first_line;
+                let _ = write!(note.message, " (first used at line {line}, column {column})");
+            }
             if let Some(span) = note.span.take() {
                 let path = Arc::clone(&note.place.path);
                 note.place = place(path, text, span, &self.hidden);

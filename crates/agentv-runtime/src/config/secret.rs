@@ -36,7 +36,7 @@ impl Fields<'_, '_> {
             return None;
         };
         let Some(name) = node.as_text().and_then(variable_reference) else {
-            let message = format!("`{key}` of {} stands in the file", self.owner());
+            let message = format!("`{key}` of {} is written in the file", self.owner());
             let help = format!(
                 "write `{key}: ${{{{ {variable} }}}}` and set `{variable}` in the environment or in a `.env` file"
             );
@@ -54,7 +54,7 @@ impl Fields<'_, '_> {
                 return Some(Secret::new(value));
             }
             // Control characters and letters beyond ASCII come from copying too much or the wrong thing.
-            Ok(_) => "holds characters that no key has".to_owned(),
+            Ok(_) => "has characters that no key has".to_owned(),
             Err(error) => error.to_string(),
         };
         let message = format!(

@@ -49,11 +49,11 @@ pub struct Converted {
 /// Why nothing was written.
 #[derive(Debug, Error)]
 pub enum ConvertError {
-    #[error("`{}` is no eval file", .0.display())]
+    #[error("`{}` is not an eval file", .0.display())]
     Unknown(PathBuf),
-    #[error("`{}` is {} already", path.display(), format.name())]
+    #[error("`{}` already is {}", path.display(), format.name())]
     SameFormat { path: PathBuf, format: Format },
-    #[error("`{}` is there already", .0.display())]
+    #[error("`{}` already exists", .0.display())]
     Exists(PathBuf),
     #[error("the settings of the suite would have to go to `{}`, which is the input", .0.display())]
     InTheWay(PathBuf),
@@ -179,10 +179,7 @@ fn render(
 
 /// Texts and keys can be quoted, so this is about values that are too deep, or too many.
 fn unwritable_yaml() -> ConvertError {
-    ConvertError::Lossy {
-        format: "YAML",
-        lost: vec!["it would not be read as the same".to_owned()],
-    }
+    ConvertError::Lossy { format: "YAML", lost: vec!["it would be read differently".to_owned()] }
 }
 
 fn suite(found: &Written, with_head: bool) -> Value {
@@ -253,7 +250,7 @@ fn remarks(conversion: &Conversion, found: &Written, as_documents: bool) -> Vec<
         remarks.push(remark.to_owned());
     }
     if !as_documents && input.parent() != out.parent() {
-        let remark = "files that cases refer to are now looked for from the new file's directory";
+        let remark = "files that cases refer to are now resolved from the new file's directory";
         remarks.push(remark.to_owned());
     }
     remarks

@@ -16,7 +16,7 @@ pub(super) fn text(value: &Value) -> Option<String> {
     rendered(value, pretty).or_else(|| rendered(value, plain))
 }
 
-/// `None` if it would not be read as the same value.
+/// `None` if it would be read differently value.
 fn rendered(value: &Value, options: SerializerOptions) -> Option<String> {
     let text = serde_saphyr::to_string_with_options(value, options).ok()?;
     let text = format!("{}\n", text.trim_start_matches("---\n").trim_end_matches('\n'));

@@ -50,9 +50,9 @@ pub(super) async fn ask<T>(
         said = reply.answer;
     }
     let times = if question.max_asks == 1 {
-        "one ask".to_owned()
+        "one attempt".to_owned()
     } else {
-        format!("{} asks", question.max_asks)
+        format!("{} attempts", question.max_asks)
     };
     let message = format!(
         "the judge `{}` gave no valid JSON in {times}; it said: {}",

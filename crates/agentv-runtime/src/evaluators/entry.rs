@@ -61,7 +61,7 @@ fn kind(name: &str, fields: &mut Fields<'_, '_>) -> Option<&'static EvaluatorKin
             ),
         };
         fields
-            .error("evaluator::type", "type", format!("there is no evaluator of type `{name}`"))
+            .error("evaluator::type", "type", format!("unknown evaluator type `{name}`"))
             .help(help);
     }
     kind

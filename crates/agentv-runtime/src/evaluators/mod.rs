@@ -11,6 +11,7 @@ pub mod tool_trajectory;
 // Not registered: what several evaluators share.
 pub mod amount;
 mod ask;
+mod confine;
 mod digest;
 pub mod entry;
 mod equal;
@@ -26,6 +27,7 @@ mod template;
 #[cfg(test)]
 mod testing;
 
+pub use confine::JudgedFiles;
 pub use digest::{CaseDigest, ChangedFiles};
 pub use schedule::{WaitsFor, evaluate_all, waits_for};
 
@@ -33,6 +35,7 @@ use crate::config::{Entry, Fields, FileSearch};
 use crate::file_input;
 use crate::hash::{ContentHasher, sha256_of_file};
 use crate::process::Processes;
+use crate::process::sandbox::{SandboxSettings, SandboxUser};
 use agentv_core::evaluator::{OnError, Required};
 use agentv_core::{Evaluator, EvaluatorEntry, EvaluatorName, Weight};
 use schemars::JsonSchema;
@@ -82,6 +85,8 @@ pub struct Build<'a> {
     pub on_error: OnError,
     /// Whether scripts that grade are kept from the targets' keys.
     pub scrub_judges: bool,
+    /// The sandbox of scripts that grade, where they have none of their own.
+    pub sandbox: Option<&'a SandboxSettings>,
     /// What is known of files that cases depend on.
     pub digests: &'a FileDigests,
     /// The fingerprint of the case under construction.
@@ -101,6 +106,11 @@ impl Build<'_> {
             let digest = self.digests.known(dir, tree_digest);
             self.fingerprint.depends_on(dir, digest);
         }
+    }
+
+    /// The sandbox that an evaluator's program runs in, if it does: its own, else that of all judges.
+    pub fn sandbox(&self, fields: &mut Fields<'_, '_>) -> Option<SandboxSettings> {
+        SandboxSettings::read(fields, SandboxUser::Judge).or_else(|| self.sandbox.cloned())
     }
 }
 

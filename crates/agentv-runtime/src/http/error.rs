@@ -32,7 +32,7 @@ pub(super) fn broken(host: &str, error: reqwest::Error) -> ProviderError {
     // The address may carry a key.
     let error = error.without_url();
     if error.is_builder() || error.is_redirect() {
-        return ProviderError::failed(format!("cannot ask {host}: {}", chain(&error)));
+        return ProviderError::failed(format!("cannot call {host}: {}", chain(&error)));
     }
     if error.is_connect() {
         let message = format!("cannot connect to {host}: {}", chain(&error));

@@ -71,7 +71,7 @@ async fn send<'a, B: Serialize>(
     let host = host(post.url);
     let client = client().map_err(|error| ProviderError::failed(error.to_string()))?;
     let body = serde_json::to_vec(post.body)
-        .map_err(|error| ProviderError::failed(format!("the request is no JSON: {error}")))?;
+        .map_err(|error| ProviderError::failed(format!("the request is not JSON: {error}")))?;
     let request = client.post(post.url.clone()).headers(headers(post)?).body(body);
     // Until the answer is here.
     let _place = room().take(Some(&call.queue_time)).await;
@@ -175,14 +175,14 @@ impl HttpResponse<'_> {
         serde_json::from_slice(body).map_err(|error| {
             if error.is_eof() {
                 return ProviderError::network(format!(
-                    "the answer was cut off by {host}: {} bytes are no whole JSON",
+                    "the answer was cut off by {host}: {} bytes are not complete JSON",
                     body.len()
                 ));
             }
             // The error's own text would repeat values of the body.
             let (line, column) = (error.line(), error.column());
             let what =
-                if error.is_data() { "has another shape than expected" } else { "is no JSON" };
+                if error.is_data() { "has another shape than expected" } else { "is not JSON" };
             ProviderError::failed(format!(
                 "the answer of {host} {what} (line {line}, column {column}): {}",
                 excerpt(self.head(), secrets)

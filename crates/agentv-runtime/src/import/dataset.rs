@@ -59,7 +59,7 @@ impl Out {
 /// Why a dataset cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum DatasetError {
-    #[error("`{0}` is there already")]
+    #[error("`{0}` already exists")]
     Exists(PathBuf),
     #[error("`{path}` cannot be written")]
     Write {

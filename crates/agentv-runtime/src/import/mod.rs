@@ -163,7 +163,7 @@ impl Skipped {
             let count = transcript.unanswered;
             remarks.push(format!("{count} prompt(s) without an answer were left out"));
         } else if transcript.turns.is_empty() {
-            remarks.push("there is no prompt in it".to_owned());
+            remarks.push("it has no prompts".to_owned());
         }
         remarks
     }

@@ -2,6 +2,7 @@
 
 use crate::providers::agent_cli::Reading;
 use crate::providers::replay::RecordedOutcome;
+use agentv_core::Redactor;
 use serde_json::Value;
 
 /// All of one session.
@@ -20,6 +21,19 @@ pub struct Turn {
     /// `None` where the format does not tell it: what a client prints does not hold its prompt.
     pub prompt: Option<String>,
     pub outcome: RecordedOutcome,
+}
+
+impl Transcript {
+    /// Masks the secrets in what was said and done.
+    pub fn mask(&mut self, redactor: &Redactor) -> Result<(), serde_json::Error> {
+        for turn in &mut self.turns {
+            turn.prompt = turn.prompt.take().map(|prompt| redactor.text(&prompt).into_owned());
+            if let Some(masked) = redactor.masked(&turn.outcome)? {
+                turn.outcome = masked;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Turn {

@@ -19,23 +19,33 @@ pub use dataset::csv_header::reads_as_var;
 pub use dataset::ordinals::Ordinals;
 pub use dataset::source::{CaseSource, Cases, Pulled, SourceError};
 pub use discover::format::{Format, has_cases, is_eval_file};
-pub use discover::paths::{DiscoverError, eval_files, project_root, repo_root, targets_in};
-pub use discover::suites::{FoundSuites, suites_below};
+pub use discover::paths::{
+    DiscoverError, eval_files, is_shared_file, project_root, repo_root, targets_in,
+};
+pub use discover::suites::{FoundSuites, suites_below, suites_in};
 pub use discover::validate::{FileKind, validatable, validate};
 pub use select::changed::{ChangedError, changed_since};
 pub use select::glob::{BadGlob, Glob};
-pub use select::selection::{BadShard, IdFilter, Sample, Selection, Shard};
+pub use select::selection::{
+    BadShard, CasesBySuite, IdFilter, Sample, Selection, Shard, TagFilter,
+};
 pub use suite::loader::LoadedSuite;
 pub use suite::places::case_lines;
+pub(crate) use suite::places::{TargetPlace, target_place};
 pub use suite::raw_suite::{CSV_KEYS, CsvShape, Written, written};
 pub use suite::rubrics::{NewRubric, Unrated, unrated, with_rubrics};
 pub use targets::file::{MAX_WORKERS, TargetSpec, TargetsFile};
 
-use crate::config::{Cost, Dropped, Env, MISSING_SECRET, Note, Notes};
+use crate::config::{Cost, Dropped, Env, MISSING_SECRET, Note, Notes, Secrets};
 use crate::process::Processes;
+use crate::process::sandbox::SandboxSettings;
+use agentv_core::Redactor;
 use serde_json::Value;
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use suite::guidelines::Guidelines;
+use targets::dotenv;
 
 /// Where things are looked for and what is wanted of them.
 #[derive(Debug, Clone)]
@@ -49,6 +59,17 @@ pub struct Loader {
     pub processes: Arc<Processes>,
     /// Which cases are wanted.
     pub selection: Selection,
+    /// The sandbox of all judges, where one is asked for on the command line.
+    pub judge_sandbox: Option<SandboxSettings>,
+}
+
+/// Masks what is secret for files in a directory: in the environment, in `.env` files, and by the key `redact`.
+pub(crate) fn redactor_of(dir: &Path, repo_root: &Path, env: &Env) -> Redactor {
+    let (guidelines, _) = Guidelines::load(dir, repo_root);
+    let dirs = dotenv::directories(dir, repo_root, dir);
+    let (env, _, _) = dotenv::overlay(env, &dirs);
+    let secrets = Secrets::of(&env, &BTreeSet::new());
+    secrets.redactor(guidelines.redact.iter().map(String::as_str))
 }
 
 /// All that was noticed while loading.

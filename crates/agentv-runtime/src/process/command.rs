@@ -2,6 +2,7 @@
 
 use super::environment::ChildEnvironment;
 use super::find::in_path;
+use super::sandbox::Confinement;
 use agentv_wire::env;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;
@@ -24,6 +25,8 @@ pub struct Command {
     pub output_cap: usize,
     /// How the tree is asked to end before it is made to.
     pub gentle: Gentle,
+    /// What it is kept from, if it is.
+    pub sandbox: Option<Confinement>,
 }
 
 /// What a child reads.
@@ -56,14 +59,12 @@ impl Command {
     /// Starts it, in a process group of its own.
     pub(super) fn spawn(&self, run_id: &str, call_id: &str) -> io::Result<Child> {
         let Some((program, arguments)) = self.argv.split_first() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no program to run"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program to run"));
         };
         // Nothing that needs `pre_exec` may be added here: std would fork instead of using posix_spawn, which is slow and
         // grows with our own memory. The same goes for a bare program beside a `PATH` of its own, hence `locate`.
-        #[expect(clippy::disallowed_methods, reason = "this is the one way to run a program")]
-        let mut command = std::process::Command::new(self.locate(program)?);
+        let mut command = self.starter(program)?;
         command
-            .arg0(program)
             .args(arguments)
             .current_dir(&self.cwd)
             .process_group(0)
@@ -75,7 +76,25 @@ impl Command {
             .stderr(Stdio::piped());
         self.env.apply(&mut command);
         command.env(env::RUN_ID, run_id).env(env::CALL_ID, call_id);
+        command.envs(self.sandbox.iter().flat_map(Confinement::variables));
         command.spawn().map_err(|error| self.explain(error))
+    }
+
+    /// The program itself, or the launcher of its sandbox with the program as its first arguments.
+    fn starter(&self, program: &OsStr) -> io::Result<std::process::Command> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one way to run a program")]
+        let new = std::process::Command::new::<&OsStr>;
+        let found = self.locate(program)?;
+        let Some(sandbox) = self.sandbox.as_ref().filter(|sandbox| sandbox.nonce().is_some())
+        else {
+            let mut command = new(&found);
+            command.arg0(program);
+            return Ok(command);
+        };
+        let (launcher, arguments) = sandbox.launcher()?;
+        let mut command = new(launcher.as_ref());
+        command.arg0("agentv").args(arguments).arg(found).arg(program);
+        Ok(command)
     }
 
     /// A bare name is looked up by us if the child gets a `PATH` of its own, else by the system.
@@ -109,6 +128,7 @@ impl fmt::Debug for Command {
             .field("time_limit", &self.time_limit)
             .field("output_cap", &self.output_cap)
             .field("gentle", &self.gentle)
+            .field("sandbox", &self.sandbox)
             .finish()
     }
 }

@@ -57,6 +57,11 @@ impl EnvironmentRule {
         Self { access, ..self }
     }
 
+    /// The variables that children inherit, and those of `.env` files.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
     pub fn access(&self) -> SecretAccess {
         self.access
     }
@@ -168,8 +173,18 @@ impl ChildEnvironment {
 
     /// The child's own `PATH`, if it gets another one than ours.
     pub(super) fn path(&self) -> Option<&str> {
-        let paths = self.set.iter().rev().find(|(name, _)| name == "PATH");
-        paths.map(|(_, path)| path.as_str())
+        self.own("PATH")
+    }
+
+    /// A variable as the child sees it, where `env` is what it inherits.
+    pub(super) fn get<'a>(&'a self, name: &str, env: &'a Env) -> Option<&'a str> {
+        let inherited = env.get(name).filter(|_| self.start == Start::Inherited);
+        self.own(name).or(inherited)
+    }
+
+    fn own(&self, name: &str) -> Option<&str> {
+        let values = self.set.iter().rev().find(|(known, _)| known == name);
+        values.map(|(_, value)| value.as_str())
     }
 
     pub(super) fn apply(&self, command: &mut std::process::Command) {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// Why a program cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    #[error("there is no program `{}`", path.display())]
+    #[error("cannot find the program `{}`", path.display())]
     Missing { path: PathBuf },
     #[error("`{}` is not executable", path.display())]
     NotExecutable { path: PathBuf },

@@ -11,6 +11,7 @@
 mod command;
 mod environment;
 mod find;
+mod interpreter;
 mod leader;
 mod mark;
 mod output;
@@ -20,6 +21,7 @@ mod place;
 mod procfs;
 mod quote;
 mod run;
+pub mod sandbox;
 mod tree;
 mod watch;
 
@@ -29,6 +31,7 @@ mod tests;
 pub use command::{Command, Gentle, Stdin};
 pub use environment::{ChildEnvironment, EnvironmentRule, SecretPolicy};
 pub use find::{FindError, find};
+pub use interpreter::{interpreted, shell_words};
 pub use output::{Captured, Output, ProgramExit};
 pub use place::Caller;
 pub use quote::{first_program, is_plain, quote};

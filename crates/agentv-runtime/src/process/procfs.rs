@@ -160,14 +160,14 @@ pub(super) fn all() -> Vec<Process> {
 /// The children of our main thread. Orphans that come to a subreaper come to its main thread while that is alive, and
 /// tokio's workers keep their own children, so this list is short and reading it costs microseconds.
 pub(super) fn adopted() -> Vec<Process> {
-    let Some(mut children) = own_children() else {
+    let Some(mut children) = listed_children() else {
         // The kernel was built without this file.
         let own = own_pid();
         return all().into_iter().filter(|process| process.parent == own).collect();
     };
     // The kernel may leave out a child when another one goes while it makes the list; an empty list is sure.
     for _ in 0..5 {
-        let again = if children.is_empty() { break } else { own_children() };
+        let again = if children.is_empty() { break } else { listed_children() };
         match again {
             Some(again) if again != children => children = again,
             _ => break,
@@ -176,8 +176,19 @@ pub(super) fn adopted() -> Vec<Process> {
     children.split_ascii_whitespace().filter_map(|pid| Process::of(pid.parse().ok()?)).collect()
 }
 
+/// The pids of those that may be [`adopted`], which costs one read however many they are. One may be missing that is there
+/// the next time.
+pub(super) fn own_children() -> Vec<Pid> {
+    match listed_children() {
+        Some(children) => {
+            children.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+        }
+        None => adopted().into_iter().map(|process| process.pid).collect(),
+    }
+}
+
 /// The children of our main thread, as the kernel lists them. The file is kept open: to find it takes longer than to read it.
-fn own_children() -> Option<String> {
+fn listed_children() -> Option<String> {
     static LIST: OnceLock<Option<fs::File>> = OnceLock::new();
     let list =
         LIST.get_or_init(|| fs::File::open(format!("/proc/self/task/{}/children", own_pid())).ok());

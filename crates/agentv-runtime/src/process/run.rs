@@ -4,6 +4,7 @@ use super::leader::Leader;
 use super::mark::{CallMark, Marks};
 use super::pipes::{Arrival, Pipes};
 use super::place::{self, Caller, Places};
+use super::sandbox::{Confinement, ExceededLimit, Guard, LaunchFailure, SystemRules, failure_in};
 use super::tree::{self, OrphanLock, Tree};
 use super::{Command, Gentle, Output, ProgramExit, Stdin, Watch};
 use crate::deadline::QueueTimer;
@@ -46,6 +47,12 @@ pub enum RunError {
     TimedOut { after: Duration, output: Box<Output> },
     #[error("stopped before it ended")]
     Cancelled,
+    /// It was not started.
+    #[error("the sandbox could not be applied: {0}")]
+    Sandbox(String),
+    /// With what it had printed.
+    #[error("ended by the sandbox: {limit}")]
+    OverLimit { limit: ExceededLimit, output: Box<Output> },
 }
 
 /// Runs programs for one run of AgentV.
@@ -59,6 +66,7 @@ pub struct Processes {
     places: Places,
     temp_files: TempFiles,
     turn: Arc<OrphanLock>,
+    system_rules: SystemRules,
 }
 
 impl Processes {
@@ -71,7 +79,13 @@ impl Processes {
             places: Places::default(),
             temp_files: TempFiles::default(),
             turn: Arc::default(),
+            system_rules: SystemRules::default(),
         })
+    }
+
+    /// What sandboxes open of the system.
+    pub(super) fn system_rules(&self) -> &SystemRules {
+        &self.system_rules
     }
 
     /// From now on secrets are masked in what programs print. Only the first call counts.
@@ -172,6 +186,8 @@ impl Processes {
         }
         let started = Instant::now();
         let (time_limit, program) = (command.time_limit, command.program());
+        // A copy, so that its temporary folder outlives the program.
+        let sandbox = command.sandbox.clone();
         let failed = |source| RunError::Spawn { program: program.clone(), source };
         let child = match self.spawn(&command, leftovers) {
             Ok(child) => child,
@@ -183,34 +199,36 @@ impl Processes {
         // In boxes, as all of it in one would be large: what is larger than 1 KiB has malloc tidy up each time.
         let running = self.attend(child, &mut command, watch.as_ref(), leftovers);
         let mut running = Box::new(running.map_err(failed)?);
+        let mut guard = sandbox.as_ref().map(|sandbox| Box::new(running.tree.guard(sandbox)));
         // The limits come first: a child that never stops printing would use up the task's turn before they are asked.
         let outcome = tokio::select! {
             biased;
             () = cancel.cancelled() => Outcome::Cancelled,
             after = elapse(time_limit) => Outcome::TimedOut(after),
+            limit = exceed(guard.as_deref_mut()) => Outcome::OverLimit(limit),
             ended = Box::pin(running.leader_end()) => Outcome::Ended(ended),
             () = idle(watch.as_ref()) => Outcome::Idle,
         };
-        match outcome {
+        let ended = match outcome {
+            Outcome::Ended(Err(source)) => return Err(failed(source)),
             Outcome::Ended(Ok(ended)) => {
                 running.settle().await;
-                Ok(running.finish(ended, started))
+                ended
             }
-            Outcome::Ended(Err(source)) => Err(failed(source)),
-            Outcome::Idle => {
-                let ended = Box::pin(running.stop()).await;
-                Ok(running.finish(ended, started))
+            Outcome::OverLimit(_) => Box::pin(running.kill()).await,
+            Outcome::Idle | Outcome::TimedOut(_) | Outcome::Cancelled => {
+                Box::pin(running.stop()).await
             }
-            Outcome::TimedOut(after) => {
-                let ended = Box::pin(running.stop()).await;
-                let output = Box::new(running.finish(ended, started));
-                Err(RunError::TimedOut { after, output })
+        };
+        let output = running.finish(ended, started);
+        match outcome {
+            Outcome::Ended(_) => check_launch(output, sandbox.as_ref(), failed),
+            Outcome::Idle => Ok(output),
+            Outcome::TimedOut(after) => Err(RunError::TimedOut { after, output: Box::new(output) }),
+            Outcome::OverLimit(limit) => {
+                Err(RunError::OverLimit { limit, output: Box::new(output) })
             }
-            Outcome::Cancelled => {
-                let ended = Box::pin(running.stop()).await;
-                running.finish(ended, started);
-                Err(RunError::Cancelled)
-            }
+            Outcome::Cancelled => Err(RunError::Cancelled),
         }
     }
 
@@ -320,7 +338,31 @@ enum Outcome {
     /// Its work is done, and yet it stays.
     Idle,
     TimedOut(Duration),
+    /// It used more than its sandbox allows.
+    OverLimit(ExceededLimit),
     Cancelled,
+}
+
+/// Returns the limit of its sandbox that a program exceeded; without a sandbox, never.
+async fn exceed(guard: Option<&mut Guard>) -> ExceededLimit {
+    match guard {
+        Some(guard) => Box::pin(guard.exceeded()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells a launcher that failed from a program that did.
+fn check_launch(
+    output: Output,
+    sandbox: Option<&Confinement>,
+    failed: impl FnOnce(io::Error) -> RunError,
+) -> Result<Output, RunError> {
+    let nonce = sandbox.and_then(Confinement::nonce);
+    match nonce.and_then(|nonce| failure_in(&output.stderr, nonce)) {
+        None => Ok(output),
+        Some(LaunchFailure::Setup(reason)) => Err(RunError::Sandbox(reason)),
+        Some(LaunchFailure::Exec(errno)) => Err(failed(io::Error::from_raw_os_error(errno))),
+    }
 }
 
 /// Returns the limit when it is over; without one, never.
@@ -406,6 +448,13 @@ impl Running {
         self.is_over = true;
         // If it cannot even be waited for, it was killed by us as far as anybody can say.
         ended.ok().and_then(Result::ok).unwrap_or(ProgramExit::Signal(Signal::KILL.as_raw()))
+    }
+
+    /// Ends the tree at once. Its group first, in one step: what forks faster than it is found does not outrun that.
+    async fn kill(&mut self) -> ProgramExit {
+        self.gentle = Gentle::Kill;
+        self.tree.signal_group(Signal::KILL);
+        self.stop().await
     }
 
     /// Until the leader and its whole group have ended. A shell ends at once when asked to, while the agent that it runs

@@ -33,6 +33,7 @@ fn sh(script: impl Into<OsString>, dir: &TempDir) -> Command {
         time_limit: None,
         output_cap: 1 << 20,
         gentle: Gentle::Terminate,
+        sandbox: None,
     }
 }
 
@@ -480,7 +481,7 @@ async fn what_cannot_be_started_says_why() {
     let text = why(nowhere).await;
     assert!(text.ends_with("the working directory `/agentv/nowhere` does not exist"), "{text}");
     let nothing = Command { argv: Vec::new(), ..sh("", &dir) };
-    assert!(why(nothing).await.ends_with("there is no program to run"));
+    assert!(why(nothing).await.ends_with("no program to run"));
 }
 
 #[test]

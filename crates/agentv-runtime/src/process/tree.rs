@@ -4,6 +4,7 @@ use super::leader::Leader;
 use super::mark::{CallMark, Marks};
 #[cfg(target_os = "linux")]
 use super::procfs::{self, Process, ProcessEnvironment};
+use super::sandbox::{Confinement, Guard};
 #[cfg(target_os = "linux")]
 use agentv_wire::env;
 use rustix::process::{Pid, Signal};
@@ -37,24 +38,42 @@ impl OrphanLock {
     }
 }
 
+#[cfg(target_os = "linux")]
+impl OrphanLock {
+    /// The orphans that came to us and live. Those that have ended are taken away, in one pass: a program that makes them
+    /// faster than that must not keep us here, and until then they count as processes for the system.
+    pub(super) fn living_orphans(&self) -> Vec<Process> {
+        let _turn = self.take();
+        let children = procfs::own_children().into_iter().filter_map(Process::of);
+        let orphans = children.filter(|child| !may_be_leader(child));
+        orphans.filter(|orphan| !orphan.is_zombie || !orphan.reap()).collect()
+    }
+}
+
 /// The processes of one call: the one that we started, its group, and what carries the call's id.
 #[derive(Debug)]
 pub(super) struct Tree {
     /// The process that we started, which is also the number of its group.
     leader: Pid,
     turn: Arc<OrphanLock>,
-    /// What members carry that have another environment.
-    mark: CallMark,
-    marks: Arc<Marks>,
+    membership: Membership,
     /// Its status was taken, so its pid may be somebody else's by now. That of its group is not while it has members.
     leader_is_reaped: bool,
-    /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
-    #[cfg(target_os = "linux")]
-    id: Vec<u8>,
     /// Members that were seen before, by pid and start. They are found again even if they have lost their parent and have
     /// no environment to show, as zombies have none.
     #[cfg(target_os = "linux")]
     seen: Vec<(procfs::Pid, u64)>,
+}
+
+/// What the processes of a call are known by.
+#[derive(Debug, Clone)]
+pub(super) struct Membership {
+    /// What members carry that have another environment.
+    mark: CallMark,
+    marks: Arc<Marks>,
+    /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
+    #[cfg(target_os = "linux")]
+    id: Vec<u8>,
 }
 
 /// What one look at a tree found.
@@ -79,14 +98,27 @@ impl Tree {
         Self {
             leader: leader.pid(),
             turn: Arc::clone(turn),
-            mark,
-            marks: Arc::clone(marks),
+            membership: Membership {
+                mark,
+                marks: Arc::clone(marks),
+                #[cfg(target_os = "linux")]
+                id: entry(env::CALL_ID, call_id),
+            },
             leader_is_reaped: false,
-            #[cfg(target_os = "linux")]
-            id: entry(env::CALL_ID, call_id),
             #[cfg(target_os = "linux")]
             seen: Vec::new(),
         }
+    }
+
+    /// Watches what it uses, for a call in a sandbox.
+    pub(super) fn guard(&self, sandbox: &Confinement) -> Guard {
+        Guard::new(
+            sandbox.record().limits,
+            #[cfg(target_os = "linux")]
+            (self.leader.as_raw_nonzero().get(), self.membership.clone()),
+            #[cfg(target_os = "linux")]
+            Arc::clone(&self.turn),
+        )
     }
 
     /// To be told when the leader's exit status was taken.
@@ -135,7 +167,7 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        self.marks.forget(self.mark);
+        self.membership.marks.forget(self.membership.mark);
     }
 }
 
@@ -169,7 +201,7 @@ impl Tree {
         let orphans = reap_adopted();
         let may_be_ours = |process: &Process| {
             let environment = process.environment();
-            self.is_marked(process, &environment) || environment.is_changing()
+            self.membership.has(process, &environment) || environment.is_changing()
         };
         orphans.iter().any(may_be_ours) || test_kill_process_group(self.leader).is_ok()
     }
@@ -204,22 +236,25 @@ impl Tree {
             if process.parent == own && is_unclear(process, &environment) {
                 doubt = Round::Busy;
             }
-            self.is_marked(process, &environment)
+            self.membership.has(process, &environment)
         });
         self.seen = members.iter().map(|process| (process.pid, process.start)).collect();
         (members, doubt)
     }
 
+    fn unreaped_leader(&self) -> Option<procfs::Pid> {
+        (!self.leader_is_reaped).then_some(self.leader.as_raw_nonzero().get())
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Membership {
     /// Whether a process carries the call's id, or its mark. One that carries the id of another call is that one's.
-    fn is_marked(&self, process: &Process, environment: &ProcessEnvironment) -> bool {
+    pub(super) fn has(&self, process: &Process, environment: &ProcessEnvironment) -> bool {
         environment.has(&self.id)
             || (!environment.has_another(env::CALL_ID, &self.id)
                 && process.mark() == Some(self.mark)
                 && self.marks.is_proof(self.mark))
-    }
-
-    fn unreaped_leader(&self) -> Option<procfs::Pid> {
-        (!self.leader_is_reaped).then_some(self.leader.as_raw_nonzero().get())
     }
 }
 

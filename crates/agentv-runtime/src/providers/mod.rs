@@ -6,6 +6,7 @@ mod chat;
 pub mod fuzzing;
 mod need;
 mod policy;
+mod sandbox;
 
 pub mod agent_cli;
 pub mod anthropic;
@@ -115,6 +116,8 @@ pub struct Deps {
     pub eval_dir: PathBuf,
     /// Where AgentV was started.
     pub working_dir: PathBuf,
+    /// Where `.agentv` is.
+    pub project_root: PathBuf,
     pub env: Env,
     /// Which of its secrets children get.
     pub secrets: SecretPolicy,

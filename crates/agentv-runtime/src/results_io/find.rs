@@ -13,7 +13,7 @@ pub fn find_results(name: &Path, bases: &[&Path]) -> Result<PathBuf, ResultsErro
         name: name.display().to_string(),
         problem: problem.to_owned(),
     };
-    let Some(first) = bases.first() else { return Err(missing("there is nowhere to look")) };
+    let Some(first) = bases.first() else { return Err(missing("no directory to look in")) };
     let direct = first.join(name);
     let run = || bases.iter().map(|base| Runs::of(base).dir().join(name));
     let folders = [direct.clone()].into_iter().chain(run());
@@ -31,7 +31,7 @@ pub fn find_results(name: &Path, bases: &[&Path]) -> Result<PathBuf, ResultsErro
     Err(missing(if found_folder {
         "the folder has no `results.jsonl`"
     } else {
-        "there is no such file, folder or run"
+        "no such file, folder or run"
     }))
 }
 

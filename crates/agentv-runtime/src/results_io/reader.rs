@@ -22,7 +22,7 @@ pub enum ResultsError {
         #[source]
         source: io::Error,
     },
-    #[error("{path}:{line}: this is no result: {problem}")]
+    #[error("{path}:{line}: not a result: {problem}")]
     Malformed { path: String, line: usize, problem: String },
 }
 
@@ -176,7 +176,7 @@ impl Reader {
         let text = std::str::from_utf8(&self.raw).map_err(|error| Fault::form(&error))?;
         let value = yaml_value(text).map_err(|error| Fault::form(&error))?;
         if !value.is_object() {
-            return Err(Fault::content("it is no mapping"));
+            return Err(Fault::content("it is not a mapping"));
         }
         self.converted = number::to_string(&value).map_err(|error| Fault::form(&error))?;
         serde_json::from_str(&self.converted).map_err(|error| Fault::of(&error))
@@ -304,18 +304,18 @@ mod tests {
         refuses(
             ".jsonl",
             "{\"eval_id\":\"a\"}\n{\"eval\n{}\n",
-            "file:2: this is no result: EOF while parsing a string",
+            "file:2: not a result: EOF while parsing a string",
         );
-        refuses(".jsonl", "{}\n", "file:1: this is no result: missing field `eval_id`");
-        refuses(".jsonl", "{\"x\":1}", "file:1: this is no result: missing field `eval_id`");
-        refuses(".jsonl", "[\"a\"]\n", "file:1: this is no result: it is a list and no object");
+        refuses(".jsonl", "{}\n", "file:1: not a result: missing field `eval_id`");
+        refuses(".jsonl", "{\"x\":1}", "file:1: not a result: missing field `eval_id`");
+        refuses(".jsonl", "[\"a\"]\n", "file:1: not a result: it is a list and no object");
         // In a field that nobody reads, too: whoever copies the record would lose it.
         refuses(
             ".jsonl",
             b"{\"eval_id\":\"a\",\"x\":\"\xff\"}\n",
-            "file:1: this is no result: it is not UTF-8",
+            "file:1: not a result: it is not UTF-8",
         );
-        refuses(".jsonl", "eval_id: a", "file:1: this is no result: expected value");
+        refuses(".jsonl", "eval_id: a", "file:1: not a result: expected value");
     }
 
     #[test]
@@ -328,11 +328,7 @@ mod tests {
     #[test]
     fn a_torn_document_is_left_out_and_a_bad_one_is_not() {
         check(".yaml", "---\neval_id: a\n---\ntimest", "a@1", Some(3));
-        refuses(".yaml", "---\nx: 1\n", "file:1: this is no result: missing field `eval_id`");
-        refuses(
-            ".yaml",
-            "---\nx\n---\neval_id: a\n",
-            "file:1: this is no result: it is no mapping",
-        );
+        refuses(".yaml", "---\nx: 1\n", "file:1: not a result: missing field `eval_id`");
+        refuses(".yaml", "---\nx\n---\neval_id: a\n", "file:1: not a result: it is not a mapping");
     }
 }

@@ -50,6 +50,8 @@ struct Entry {
     answer: Option<PastAnswer>,
     /// Whether the record tells of tools.
     has_tools: bool,
+    /// Whether the run kept no answer because it was free and told no steps: the record has all of it.
+    is_whole: bool,
     is_claimed: bool,
 }
 
@@ -85,15 +87,23 @@ impl Recorded {
             |source| ResultsError::Unreadable { path: journal.display().to_string(), source };
         let index = Index::read(&journal).map_err(unreadable)?;
         let files = Files { results: folder.results(), journal: Some(journal) };
-        Self::read(files, index, name)
+        let spec = folder.known().and_then(|info| info.spec);
+        let was_replayed = spec.is_some_and(|spec| spec.replay.is_some());
+        Self::read(files, index, was_replayed, name)
     }
 
     /// Reads bare results, in which there are answers but no messages.
     pub fn of_results(path: &Path, name: &str) -> Result<Self, ResultsError> {
-        Self::read(Files { results: path.to_owned(), journal: None }, Index::default(), name)
+        let files = Files { results: path.to_owned(), journal: None };
+        Self::read(files, Index::default(), false, name)
     }
 
-    fn read(files: Files, index: Index, name: &str) -> Result<Self, ResultsError> {
+    fn read(
+        files: Files,
+        index: Index,
+        was_replayed: bool,
+        name: &str,
+    ) -> Result<Self, ResultsError> {
         let mut reader = Reader::open(&files.results, name)?;
         let mut recorded = Self {
             files: Arc::new(files),
@@ -108,13 +118,16 @@ impl Recorded {
             let answer = work.and_then(|work| index.answer_to(work));
             graded.extend(work.map(|work| work.id.clone()));
             let place = reader.place().map_or_else(|| Place::Held(reader.json().into()), Place::At);
+            let has_tools = record.trace.is_some_and(|trace| trace.event_count > 0);
+            let is_free = record.simulated || was_replayed;
             let entry = Entry {
                 suite: work.map(|work| work.id.suite.clone()).or(record.suite),
                 dataset: Some(record.dataset),
                 asked: work.map(|work| work.revision.asked.clone()),
                 record: Some(place),
                 answer: answer.cloned(),
-                has_tools: record.trace.is_some_and(|trace| trace.event_count > 0),
+                has_tools,
+                is_whole: work.is_some() && is_free && !has_tools,
                 is_claimed: false,
             };
             recorded.add(record.eval_id, record.target, record.trial.unwrap_or(0), entry);
@@ -138,6 +151,7 @@ impl Recorded {
                 record: None,
                 answer: Some(answer),
                 has_tools: false,
+                is_whole: false,
                 is_claimed: false,
             };
             let (eval_id, target) = (work.eval_id.to_string(), work.target.to_string());
@@ -232,7 +246,7 @@ impl RecordedAnswer {
     /// How closely it can be looked at: a record has no messages, and cannot tell whether a trace was empty or unknown.
     pub fn detail(&self) -> AnswerDetail {
         match &self.entry {
-            Entry { answer: Some(_), .. } => AnswerDetail::Trace,
+            Entry { answer: Some(_), .. } | Entry { is_whole: true, .. } => AnswerDetail::Trace,
             Entry { has_tools: true, .. } => AnswerDetail::Answer,
             Entry { .. } => AnswerDetail::Messages,
         }

@@ -99,7 +99,7 @@ struct Blind;
 #[async_trait]
 impl Evaluator for Blind {
     async fn evaluate(&self, _cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
-        let message = "the messages that it looks at are not in the recorded results";
+        let message = "the messages that it needs are not in the recorded results";
         Err(EvaluatorError::new(FailureKind::Provider, message))
     }
 }

@@ -4,7 +4,7 @@ use super::pool::Pool;
 use super::self_judging::SelfJudging;
 use super::suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
 use crate::config::{Note, Notes, Secrets, suggestion};
-use crate::load::{LoadedSuite, TargetSpec};
+use crate::load::{LoadedSuite, TargetPlace, TargetSpec, target_place};
 use crate::providers::Deps;
 use crate::providers::mock::Mock;
 use crate::targets::{Judge, JudgeTargets, TargetBook};
@@ -90,7 +90,13 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &PlanChoic
                             .filter(|note| !plan.notes.contains(note))
                             .collect::<Vec<_>>(),
                     );
-                    unknown(&name, &suite, &book, &mut plan.notes);
+                    // On the command line it has no place in a file.
+                    let place = if choice.targets.is_empty() {
+                        target_place(&suite.suite.file, name.as_str())
+                    } else {
+                        None
+                    };
+                    plan.notes.extend(unknown(&name, &suite, &book, place.as_ref()));
                     continue;
                 }
             };
@@ -257,7 +263,7 @@ struct Unasked(ProviderInfo);
 #[async_trait]
 impl Provider for Unasked {
     async fn invoke(&self, _: &Request, _: &CallContext) -> Result<Response, ProviderError> {
-        Err(ProviderError::failed("no target is asked when recorded answers are graded"))
+        Err(ProviderError::failed("no target is called when recorded answers are graded"))
     }
 
     fn info(&self) -> ProviderInfo {
@@ -270,13 +276,18 @@ fn workshop(deps: &Deps) -> Workshop {
     Workshop { eval_dir, env, secrets, processes }
 }
 
-fn unknown(name: &TargetName, suite: &LoadedSuite, book: &TargetBook, notes: &mut Vec<Note>) {
+/// The note on a target that the targets file does not have.
+fn unknown(
+    name: &TargetName,
+    suite: &LoadedSuite,
+    book: &TargetBook,
+    place: Option<&TargetPlace>,
+) -> Vec<Note> {
     if book.file.find(name.as_str()).is_some() {
-        return;
+        return Vec::new();
     }
-    let mut own = Notes::new(suite.suite.file.clone());
     let names: Vec<&str> = book.file.names().collect();
-    let message = format!("there is no target `{name}` in `{}`", book.file.path.display());
+    let message = format!("unknown target `{name}` in `{}`", book.file.path.display());
     let help = match suggestion(name.as_str(), names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`? available: {}", names.join(", ")),
         None if name.as_str() == DEFAULT_TARGET => {
@@ -287,6 +298,11 @@ fn unknown(name: &TargetName, suite: &LoadedSuite, book: &TargetBook, notes: &mu
         }
         None => format!("available: {}", names.join(", ")),
     };
-    own.error("targets::unknown", None, message).help(help);
-    notes.extend(own.finish().0);
+    let path = place.map_or(&suite.suite.file, |place| &place.path);
+    let mut own = Notes::new(path.as_path());
+    own.error("targets::unknown", place.map(|place| place.span), message).help(help);
+    if let Some(TargetPlace { text, first_line, .. }) = place {
+        own.locate(text, *first_line);
+    }
+    own.finish().0
 }

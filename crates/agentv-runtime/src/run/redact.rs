@@ -5,9 +5,16 @@ use super::executor::broken;
 use agentv_core::{Answered, ProviderError, Redactor};
 use agentv_wire::ResultRecord;
 
-/// An answer without secrets. That of a live target is masked already; what an agent wrote into files, and answers that an
-/// earlier run has kept, may have some.
+/// An answer without secrets. That of a live target is masked already, and gigabytes of them are not looked at twice. What
+/// an agent wrote into files, and answers of a cache, a cassette or an earlier run may have some.
 pub(super) fn answered(answered: Answered, redactor: &Redactor) -> Answered {
+    if answered.outcome.as_ref().is_ok_and(|response| response.is_masked) {
+        return match redactor.masked(&answered.file_changes) {
+            Ok(None) => answered,
+            Ok(Some(masked)) => Answered { file_changes: masked, ..answered },
+            Err(error) => Answered::failed(ProviderError::failed(cannot_mask(&error))),
+        };
+    }
     match redactor.masked(&answered) {
         Ok(None) => answered,
         // A path must lead to the same place.
@@ -17,19 +24,25 @@ pub(super) fn answered(answered: Answered, redactor: &Redactor) -> Answered {
 }
 
 /// A record without secrets, whatever graders wrote. The names in it stay: a record of another name would be another case's.
+/// Its answer, the longest text of it, was masked when it arrived.
 pub(super) fn record(mut record: Box<ResultRecord>, work: &Work) -> Box<ResultRecord> {
     let redactor = work.on.target.judges.book.redactor();
     if redactor.is_off() {
         record.redacted = Some(false);
         return record;
     }
+    let answer = std::mem::take(&mut record.candidate_answer);
     let masked = match redactor.masked(&*record) {
-        Ok(None) => return record,
+        Ok(None) => {
+            record.candidate_answer = answer;
+            return record;
+        }
         Ok(Some(masked)) => masked,
         Err(error) => *broken(work, cannot_mask(&error)),
     };
     let case = &work.case;
     Box::new(ResultRecord {
+        candidate_answer: answer,
         eval_id: case.id.as_str().to_owned(),
         dataset: case.suite.dataset.clone(),
         suite: Some(case.suite.id.clone()),

@@ -63,7 +63,7 @@ pub fn resume(
     resumed.spent = past.spent;
     let totals = &mut resumed.totals;
     resumed.rewritten = past.settle(folder, |record, place| {
-        let (_, record) = summarize(record);
+        let (_, record) = summarize(record, &place.requirement);
         totals.add(place.position, place.trials, &record);
     })?;
     Ok(resumed)

@@ -4,6 +4,7 @@ use super::answer::AnswerSource;
 use crate::load::{LoadedSuite, Ordinals};
 use crate::targets::JudgeTargets;
 use crate::workspace::Workshop;
+use agentv_core::cause::Requirement;
 use agentv_core::event::Place;
 use agentv_core::{EvalCase, Provider, TargetName, Trial, Trials, WorkspaceSpec};
 use std::collections::{BTreeMap, HashMap};
@@ -43,6 +44,7 @@ impl SuiteOnTarget {
             position: self.first_position + case.ordinal,
             label: Arc::clone(&self.target.label),
             trials: self.trials,
+            requirement: Requirement::of(case),
         }
     }
 

@@ -44,7 +44,7 @@ struct PastRecord {
 }
 
 /// What becomes of a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Fate {
     /// It is the record of a current case.
     Kept(Place),

@@ -54,9 +54,9 @@ impl State {
 /// Why a folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    #[error("there is no run `{0}`")]
+    #[error("unknown run `{0}`")]
     Unknown(String),
-    #[error("`{0}` is no run id")]
+    #[error("`{0}` is not a run id")]
     NoId(String),
     #[error("run `{run}` is in use by process {holder}")]
     InUse { run: String, holder: String },
@@ -134,14 +134,13 @@ impl Runs {
         runs
     }
 
-    /// The newest folder, whatever is in it.
-    pub fn newest(&self) -> Option<RunFiles> {
+    /// The ids of all folders, the newest first, even if nothing in them can be read.
+    pub fn ids(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-        names
-            .filter_map(|name| Some((self.checked(&name).ok()?, name)))
-            .max_by(|one, other| one.1.cmp(&other.1))
-            .map(|(files, _)| files)
+        let mut ids: Vec<String> = names.filter(|name| self.checked(name).is_ok()).collect();
+        ids.sort_by(|one, other| other.cmp(one));
+        ids
     }
 
     /// What is known of a run.

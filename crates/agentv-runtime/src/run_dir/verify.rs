@@ -242,7 +242,7 @@ impl ResultsCheck<'_> {
             let place = places.get(LineHash::of(&line).to_string().as_str()).copied();
             let problem = match place {
                 None if is_torn => Some("it was cut off or added"),
-                None => Some("it was changed, or added: the journal does not know it"),
+                None => Some("it was changed or added: it is not in the journal"),
                 Some(at) if !seen.insert(at) => Some("it is there twice"),
                 Some(at) if last.is_some_and(|last| at < last) => {
                     Some("it is not where it was written")
@@ -281,7 +281,7 @@ fn of_seal(seal: &FileSeal, count: u64) -> (Option<u64>, String) {
         Some(lines) if count < lines => {
             (Some(count + 1), format!("{lines} records were written, and it has {count}"))
         }
-        _ => (None, "it is not what the manifest says".to_owned()),
+        _ => (None, "it differs from the manifest".to_owned()),
     }
 }
 
@@ -293,7 +293,7 @@ fn check_files(files: &RunFiles, manifest: &RunManifest, found: &mut Findings) -
         if !names.contains(name) {
             found.add(name, None, "it was removed");
         } else if !fs::symlink_metadata(&path)?.is_file() {
-            found.add(name, None, "it is no regular file any more");
+            found.add(name, None, "it is no longer a regular file");
         } else if hex::encode(sha256_of_file(&path)?) != seal.sha256 {
             found.add(name, None, "it was changed");
         }

@@ -1,7 +1,7 @@
 //! Work that is handed over as messages: a [`Job`] of each piece of work, and the work of each [`Job`].
 
 use super::{Environment, load, services, settings};
-use crate::load::{Written, written};
+use crate::load::{Loader, Written, written};
 use crate::process::Processes;
 use crate::run::{AnswerSource, Job, LiveTarget, LocalExecutor, RunSettings, Work, plan};
 use crate::targets::{CallServices, LimitBook, TargetBook};
@@ -114,7 +114,9 @@ impl JobReader {
         let path = self.environment.project_root.join(job.work.suite.as_str());
         let mut document = job.suite;
         document.insert("evalcases".to_owned(), json!([job.case]));
-        let loader = self.environment.loader(&self.processes);
+        let judge_sandbox = load::judge_sandbox(&self.spec)
+            .map_err(|refused| JobError::Refused(refused.to_string()))?;
+        let loader = Loader { judge_sandbox, ..self.environment.loader(&self.processes) };
         let (suite, mut report) = loader.suite_of_document(&path, &Value::Object(document));
         let book = suite.as_ref().and_then(|suite| {
             let file = load::targets_file(suite, &loader, &self.spec, &mut report)?;
@@ -141,7 +143,7 @@ impl JobReader {
         let case = lane.suite.cases.open().into_iter().flatten().flatten().next();
         let case = case.ok_or_else(|| refused(&report))?;
         let trial = Trials::new(job.trials).and_then(|trials| trials.nth(job.work.trial));
-        let trial = trial.ok_or_else(|| JobError::Refused("there is no such trial".to_owned()))?;
+        let trial = trial.ok_or_else(|| JobError::Refused("no such trial".to_owned()))?;
         let work = Work { id: Arc::new(job.work), case, on: lane, trial };
         let here = crate::run::fingerprints(&work);
         if let Some((name, _)) =

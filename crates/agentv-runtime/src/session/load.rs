@@ -5,6 +5,7 @@ use crate::config::{Cost, Note, Notes, Secrets};
 use crate::load::{
     ChangedError, LoadedSuite, Loader, Report, Selection, TargetsFile, changed_since,
 };
+use crate::process::sandbox::{SandboxSettings, SandboxUser};
 use crate::process::{Processes, SecretPolicy};
 use crate::providers::Deps;
 use crate::run::{Plan, PlanChoice, plan};
@@ -33,7 +34,11 @@ pub(super) async fn load(
     (processes, services): (&Arc<Processes>, &CallServices),
 ) -> Result<Loaded, Refused> {
     let selection = select(spec, environment, processes).await?;
-    let loader = Loader { selection: selection.clone(), ..environment.loader(processes) };
+    let loader = Loader {
+        selection: selection.clone(),
+        judge_sandbox: judge_sandbox(spec)?,
+        ..environment.loader(processes)
+    };
     let mut report = Report::default();
     let (mut suites, mut targets, mut env_files) = (Vec::new(), Vec::new(), Vec::new());
     for path in &spec.suites {
@@ -61,6 +66,7 @@ pub(super) async fn load(
         cases: suites.iter().map(|suite| suite.cases.len()).sum(),
         of: suites.iter().map(|suite| suite.cases.total()).sum(),
         before_sampling,
+        unknown_tags: selection::unknown_tags(&selection.tags),
     };
     let plan = plan(suites.into_iter().map(Arc::new).zip(books).collect(), &choice(spec));
     report.notes.extend(plan.notes.iter().cloned());
@@ -75,6 +81,21 @@ pub(super) async fn load(
         return Err(Refused { help: None, report, ..Refused::usage(message, String::new()) });
     }
     Ok(Loaded { plan, report, selected, env_files, redactor })
+}
+
+/// The sandbox of all judges, if the run has one.
+pub(super) fn judge_sandbox(spec: &RunSpec) -> Result<Option<SandboxSettings>, Refused> {
+    if !spec.sandbox {
+        return Ok(None);
+    }
+    let settings = SandboxSettings::usual(SandboxUser::Judge);
+    match settings.refusal() {
+        None => Ok(Some(settings)),
+        Some(reason) => Err(Refused::usage(
+            format!("`--sandbox` cannot be used here: {reason}"),
+            "write `judges: {sandbox: best_effort}` into `.agentv.yaml` to run with what there is",
+        )),
+    }
 }
 
 pub(super) fn choice(spec: &RunSpec) -> PlanChoice {
@@ -117,6 +138,9 @@ async fn select(
     processes: &Arc<Processes>,
 ) -> Result<Selection, Refused> {
     let mut selection = selection::read(&spec.cases)?;
+    if !spec.cases.changed_files.is_empty() {
+        selection.changed = Some(Arc::new(spec.cases.changed_files.iter().cloned().collect()));
+    }
     if let Some(revision) = &spec.cases.changed_since {
         let changed =
             changed_since(revision, &environment.working_dir, (&environment.env, processes)).await;
@@ -184,6 +208,7 @@ pub(super) fn deps(suite: &LoadedSuite, loader: &Loader, redactor: &Arc<Redactor
         target: TargetName::from(""),
         eval_dir: suite.suite.dir.clone(),
         working_dir: loader.working_dir.clone(),
+        project_root: loader.project_root.clone(),
         env: suite.env.clone(),
         secrets: SecretPolicy { scrub: suite.scrub, ..SecretPolicy::default() },
         processes: Arc::clone(&loader.processes),

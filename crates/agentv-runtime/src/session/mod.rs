@@ -78,6 +78,12 @@ impl Environment {
         path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
     }
 
+    /// Masks the secrets of the working directory: of the environment, of `.env` files, and what `redact` matches. For text
+    /// that belongs to no eval file.
+    pub fn redactor(&self) -> Redactor {
+        crate::load::redactor_of(&self.working_dir, &self.repo_root, &self.env)
+    }
+
     /// A loader that looks around here, for all cases.
     pub fn loader(&self, processes: &Arc<Processes>) -> Loader {
         Loader {
@@ -87,6 +93,7 @@ impl Environment {
             env: self.env.clone(),
             processes: Arc::clone(processes),
             selection: Selection::default(),
+            judge_sandbox: None,
         }
     }
 }
@@ -117,6 +124,11 @@ impl Refused {
     /// Wrong input.
     pub fn usage(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { help: Some(help.into()), ..Self::new(Exit::Usage, message.into()) }
+    }
+
+    /// There is nothing to run, which is not a failure.
+    pub fn nothing_to_do(message: String) -> Self {
+        Self::new(Exit::Success, message)
     }
 
     /// Something that the run needs cannot be had.
@@ -230,7 +242,8 @@ impl Session {
         let loaded = Box::pin(load::load(&spec, environment, (&processes, &services))).await?;
         let load::Loaded { mut plan, report, selected, env_files, redactor } = loaded;
         let out = out(&spec, environment);
-        selection::check_loaded(selected, &spec, &out)?;
+        selection::check_loaded(&selected, &spec, &out)?;
+        warnings.extend(selected.unknown_tags.clone());
         services::check_cassette(&services, &plan)?;
         let regrading = match recorded {
             Some(recorded) => Some(recorded.claim(&mut plan, &spec, &out)?),

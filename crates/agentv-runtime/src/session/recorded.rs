@@ -118,10 +118,10 @@ fn refusal(Regrading { name, found }: &Regrading, spec: &RunSpec) -> Option<Refu
         .collect();
     Some(Refused::usage(
         format!(
-            "the messages that these evaluators look at are not in `{name}`: {}",
+            "the messages that these evaluators need are not in `{name}`: {}",
             names.join(", ")
         ),
-        "name the run instead of its results, if there is one; `--skip-invalid` leaves these evaluators out",
+        "grade a run folder instead of a results file (`agentv runs list`), or leave these evaluators out with `--skip-invalid`",
     ))
 }
 

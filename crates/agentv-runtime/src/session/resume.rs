@@ -60,7 +60,7 @@ pub fn resumable(run: &str, runs: &Runs) -> Result<RunInfo, Refused> {
     if let Some(of) = &info.graded {
         return Err(Refused::usage(
             format!("run `{run}` graded the answers of `{of}` and cannot be resumed"),
-            "grade them again; with `--cache`, judges are not asked again what they have answered",
+            "grade them again; with `--cache`, known verdicts of judges are reused",
         ));
     }
     Ok(info)
@@ -110,7 +110,7 @@ fn is_same_choice(one: &RunSpec, other: &RunSpec) -> bool {
 
 fn refusal(error: &FolderError) -> Refused {
     let help = match error {
-        FolderError::InUse { .. } => "wait for its end, or stop it",
+        FolderError::InUse { .. } => "wait until it ends, or stop it",
         FolderError::Damaged { .. } => DAMAGED_HELP,
         _ => "`agentv runs list` names all of them",
     };

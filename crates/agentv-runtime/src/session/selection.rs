@@ -1,12 +1,16 @@
 //! Which cases a spec asks for, and what can be wrong with a spec by itself.
 
 use super::Refused;
-use crate::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection};
+use crate::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, TagFilter};
 use agentv_wire::{CaseSelection, RunSpec};
 use std::path::Path;
+use std::sync::Arc;
+
+/// How many tags a message lists.
+const TAGS_SHOWN: usize = 20;
 
 /// How many cases of how many.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Selected {
     /// Whether no case was to be left out.
     pub is_all: bool,
@@ -14,6 +18,8 @@ pub struct Selected {
     pub of: usize,
     /// How many there were before a sample and a shard were taken of them.
     pub before_sampling: usize,
+    /// What to say about tags that no case has.
+    pub unknown_tags: Option<String>,
 }
 
 /// Refuses a spec that cannot be run, whatever the files say. Returns what is worth a warning.
@@ -49,7 +55,8 @@ pub(super) fn read(cases: &CaseSelection) -> Result<Selection, Refused> {
     Ok(Selection {
         eval_id: cases.eval_id.as_deref().map(Glob::new).transpose().map_err(bad_glob)?,
         filters: filters.map_err(bad_glob)?,
-        tags: cases.tags.clone(),
+        tags: TagFilter::new(cases.tags.clone()),
+        only: (!cases.only.is_empty()).then(|| Arc::new(cases.only.clone())),
         changed: None,
         sample: cases.sample.map(|count| Sample { count, seed: cases.seed.unwrap_or(0) }),
         shard,
@@ -57,13 +64,18 @@ pub(super) fn read(cases: &CaseSelection) -> Result<Selection, Refused> {
 }
 
 /// What can still be wrong when all files are good.
-pub(super) fn check_loaded(selected: Selected, spec: &RunSpec, out: &Path) -> Result<(), Refused> {
+pub(super) fn check_loaded(selected: &Selected, spec: &RunSpec, out: &Path) -> Result<(), Refused> {
     // A shard without cases is not a mistake: other shards have them all.
     let is_empty_shard = spec.cases.shard.is_some() && selected.before_sampling > 0;
+    if selected.cases == 0 && !spec.cases.changed_files.is_empty() {
+        return Err(Refused::nothing_to_do("no case depends on a changed file".to_owned()));
+    }
     if selected.cases == 0 && !is_empty_shard {
+        let (files, filters) = (count(selected.of), filters(&spec.cases));
+        let tags = selected.unknown_tags.iter().map(|tags| format!(": {tags}"));
         return Err(Refused::usage(
             "No eval cases matched the provided filters.",
-            format!("the files have {}; look at {}", count(selected.of), filters(&spec.cases)),
+            format!("the files have {files}; check {filters}{}", tags.collect::<String>()),
         ));
     }
     if let Some(input) = spec.suites.iter().find(|input| is_same_file(input, out)) {
@@ -71,6 +83,23 @@ pub(super) fn check_loaded(selected: Selected, spec: &RunSpec, out: &Path) -> Re
         return Err(Refused::usage(message, "choose another name for the results"));
     }
     Ok(())
+}
+
+/// Names the tags that no case has, and those that there are.
+pub(super) fn unknown_tags(tags: &TagFilter) -> Option<String> {
+    let (unknown, known) = tags.unknown();
+    if unknown.is_empty() {
+        return None;
+    }
+    let list = |tags: &[&str]| tags.iter().map(|tag| format!("`{tag}`")).collect::<Vec<_>>();
+    let known: Vec<&str> = known.iter().map(String::as_str).collect();
+    let shown = list(&known[..known.len().min(TAGS_SHOWN)]).join(", ");
+    let known = match known.len() {
+        0 => "no case has a tag".to_owned(),
+        many if many > TAGS_SHOWN => format!("tags in use: {shown} and {} more", many - TAGS_SHOWN),
+        _ => format!("tags in use: {shown}"),
+    };
+    Some(format!("no case has the tag {}; {known}", list(&unknown).join(" or ")))
 }
 
 fn count(cases: usize) -> String {
@@ -83,6 +112,7 @@ fn filters(cases: &CaseSelection) -> String {
         ("`--eval-id`", cases.eval_id.is_some()),
         ("`--filter`", !cases.filter.is_empty()),
         ("`--tag`", !cases.tags.is_empty()),
+        ("`--last-failed`", !cases.only.is_empty()),
         ("`--changed-since`", cases.changed_since.is_some()),
     ];
     let used: Vec<&str> = flags.iter().filter(|(_, used)| *used).map(|(flag, _)| *flag).collect();

@@ -186,7 +186,7 @@ impl RunStore {
             Ok(folder) => Some(Self { folder, info, key }),
             Err(error) => {
                 warnings.push(format!(
-                    "there is no run folder, so this run cannot be resumed: {error}"
+                    "cannot make a run folder, so this run cannot be resumed: {error}"
                 ));
                 None
             }

@@ -44,7 +44,7 @@ pub struct CallServices {
 /// Why a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    #[error("there is no target `{name}`; available: {available}")]
+    #[error("unknown target `{name}`; available: {available}")]
     Unknown { name: String, available: String },
     #[error("target `{name}` cannot be used: {reason}")]
     Unusable { name: String, reason: String },

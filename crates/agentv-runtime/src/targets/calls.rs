@@ -120,7 +120,7 @@ impl Layer for Target {
             else {
                 return Err(given_up(tries, error));
             };
-            self.say(cx, request, || format!("is asked again in {wait:.1?}: {error}"));
+            self.say(cx, request, || format!("retries in {wait:.1?}: {error}"));
             let is_throttled = error.http_status() == Some(THROTTLED);
             cx.waits(Waiting {
                 target: self.name.clone(),

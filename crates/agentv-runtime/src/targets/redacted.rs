@@ -27,7 +27,7 @@ impl Redacted {
 
     fn response(&self, response: Response) -> Result<Response, ProviderError> {
         let masked = self.redactor.masked(&response).map_err(|error| cannot_mask(&error))?;
-        Ok(masked.unwrap_or(response))
+        Ok(Response { is_masked: true, ..masked.unwrap_or(response) })
     }
 
     fn error(&self, error: ProviderError) -> ProviderError {

@@ -44,11 +44,11 @@ impl fmt::Display for Overrun {
             Self::Tokens { .. } => f.write_str("the budget of `--max-tokens` is spent"),
             Self::UnknownCost { target } => write!(
                 f,
-                "nobody knows what a call of target `{target}` costs, as `--max-cost` needs it"
+                "the cost of a call of target `{target}` is not known, which `--max-cost` needs"
             ),
             Self::UnknownTokens { target } => write!(
                 f,
-                "nobody knows how many tokens a call of target `{target}` uses, as `--max-tokens` needs it"
+                "the tokens of a call of target `{target}` are not known, which `--max-tokens` needs"
             ),
         }
     }

@@ -287,7 +287,7 @@ async fn a_server_that_refuses_calls_for_their_number_gets_fewer_until_it_answer
     let said = log.0.lock().unwrap().clone();
     let narrowed = "t: too many requests; at most 10 at once from now on";
     assert_eq!(said.iter().filter(|line| *line == narrowed).count(), 1, "{said:?}");
-    assert!(said.iter().any(|line| line.starts_with("t: case-1 is asked again in ")), "{said:?}");
+    assert!(said.iter().any(|line| line.starts_with("t: case-1 retries in ")), "{said:?}");
 
     for _ in 0..10 {
         ask_all(&target, 20).await;

@@ -127,6 +127,7 @@ impl Git<'_> {
             time_limit: Some(self.deadline.left()),
             output_cap,
             gentle: Gentle::Kill,
+            sandbox: None,
         };
         self.processes.run(command, self.call).await.map_err(|error| match error {
             RunError::Cancelled => WorkspaceError::Cancelled,
@@ -135,6 +136,7 @@ impl Git<'_> {
             }
             RunError::Spawn { source, .. } => failed(args, source.to_string()),
             RunError::TimedOut { .. } => self.deadline.passed(args),
+            RunError::Sandbox(_) | RunError::OverLimit { .. } => failed(args, error.to_string()),
         })
     }
 

@@ -56,7 +56,7 @@ pub struct Workspace {
 /// Why there is no workspace, or nothing can be said of one.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    #[error("there is no place for a workspace: {0}")]
+    #[error("cannot create a folder for the workspace: {0}")]
     Place(io::Error),
     #[error("the template `{}` holds the directory for temporary files, `{}`, which cannot be copied into itself; choose a smaller template, or set `TMPDIR`", template.display(), temp.display())]
     HoldsItself { template: PathBuf, temp: PathBuf },
@@ -97,7 +97,7 @@ impl Workshop {
         for file in odd {
             let file = file.display();
             call.log.warn(format!(
-                "`{file}` of the template is no file, directory or link: not copied"
+                "`{file}` of the template is not a file, directory or link: not copied"
             ));
         }
         Ok(Workspace { scratch, path, baseline: None, keep: spec.keep.unwrap_or_default() })
@@ -135,7 +135,7 @@ impl Workshop {
         if found.is_none() {
             let path = workspace.path.display();
             call.log.warn(format!(
-                "the workspace `{path}` is no directory any more: its files count as deleted"
+                "the workspace `{path}` is no longer a directory: its files count as deleted"
             ));
         }
         let deadline = Deadline::of(call);

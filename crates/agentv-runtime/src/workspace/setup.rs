@@ -32,6 +32,7 @@ pub(super) async fn run(
         time_limit: Some(limit.unwrap_or(LIMIT)),
         output_cap: OUTPUT_CAP,
         gentle: Gentle::Terminate,
+        sandbox: None,
     };
     let failed = |how: String| WorkspaceError::Setup { command: shown.clone(), how };
     let output = match shop.processes.run(command, call).await {
@@ -40,7 +41,7 @@ pub(super) async fn run(
         Err(RunError::Spawn { source, .. }) => {
             return Err(failed(format!("cannot be run: {source}")));
         }
-        Err(error @ RunError::TimedOut { .. }) => return Err(failed(error.to_string())),
+        Err(error) => return Err(failed(error.to_string())),
     };
     if output.ended.is_success() {
         return Ok(());

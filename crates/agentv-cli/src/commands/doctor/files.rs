@@ -6,8 +6,8 @@ use crate::commands::schema;
 use crate::format::count;
 use crate::settings::Environment;
 use crate::setup_args::SchemaKind;
-use agentv_core::TargetName;
-use agentv_runtime::config::{Env, Note};
+use agentv_core::{Redactor, TargetName};
+use agentv_runtime::config::{Env, Note, Secrets};
 use agentv_runtime::file_input;
 use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
 use agentv_runtime::process::SecretPolicy;
@@ -65,6 +65,15 @@ pub(super) struct UsedByCases {
     pub programs: BTreeSet<String>,
     /// The same with the secrets that they get, each once.
     pub children: Vec<ChildSecrets>,
+    /// The secrets of all files, and what else is masked: programs that are run to be checked may print them.
+    secrets: Secrets,
+    masked: BTreeSet<String>,
+}
+
+impl UsedByCases {
+    pub(super) fn redactor(&self) -> Arc<Redactor> {
+        Arc::new(self.secrets.redactor(self.masked.iter().map(String::as_str)))
+    }
 }
 
 /// Reads everything as a run would.
@@ -80,7 +89,7 @@ impl FileCheck<'_> {
     pub(super) fn look(&self, suites: &[PathBuf], findings: &mut Vec<Finding>) -> UsedByCases {
         let mut asked = UsedByCases::default();
         if suites.is_empty() {
-            let none = Finding::good(Area::Files, "suites", "there are none here");
+            let none = Finding::good(Area::Files, "suites", "no eval files found");
             findings.push(none.bad(FindingState::Problem, "agentv init"));
         }
         for path in suites {
@@ -152,6 +161,8 @@ impl FileCheck<'_> {
             Some(asked.targets.len() - 1)
         });
         let index = index?;
+        asked.secrets.merge(asked.targets[index].file.secrets(env));
+        asked.masked.extend(suite.redact.iter().cloned());
         let targets = &mut asked.targets[index];
         let missing = targets.use_for(wanted);
         for name in missing {

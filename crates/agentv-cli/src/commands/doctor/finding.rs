@@ -1,5 +1,6 @@
 //! What the doctor says of one thing.
 
+use agentv_core::Redactor;
 use serde::Serialize;
 
 /// A look at one thing.
@@ -41,6 +42,10 @@ impl Finding {
     pub(super) fn good(area: Area, subject: impl Into<String>, message: impl Into<String>) -> Self {
         let (subject, message) = (subject.into(), message.into());
         Self { area, subject, state: FindingState::Good, message, fix: None }
+    }
+
+    pub(super) fn mask(&mut self, redactor: &Redactor) {
+        self.message = redactor.text(&self.message).into_owned();
     }
 
     /// Something to be put right, by `fix`.

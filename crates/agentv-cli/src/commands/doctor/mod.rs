@@ -13,7 +13,7 @@ use crate::settings::{self, Environment};
 use crate::setup_args::DoctorArgs;
 use crate::terminal::{self, Screen, show_children, show_findings};
 use agentv_runtime::load::DiscoverError;
-use agentv_runtime::process::Processes;
+use agentv_runtime::process::{Processes, sandbox};
 use agentv_wire::{Exit, number};
 use files::{FileCheck, UsedByCases};
 use needs::Telling;
@@ -92,7 +92,10 @@ impl Doctor<'_> {
 
     async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
         let mut findings = Vec::new();
-        let UsedByCases { targets, programs, .. } = self.look(suites, args, &mut findings);
+        let asked = self.look(suites, args, &mut findings);
+        let redactor = asked.redactor();
+        self.processes.redact_with(&redactor);
+        let UsedByCases { targets, programs, .. } = asked;
         let telling = if targets.len() > 1 { Telling::WithFile } else { Telling::ByName };
         for targets in &targets {
             findings.extend(self.targets(targets, telling).await);
@@ -100,7 +103,11 @@ impl Doctor<'_> {
         findings.extend(self.judges(&programs).await);
         findings.push(self.git().await);
         findings.push(self.run_folder());
+        findings.push(Finding::good(Area::Machine, "sandbox", sandbox::summary()));
         findings.sort_by_key(|finding| finding.area);
+        for finding in &mut findings {
+            finding.mask(&redactor);
+        }
         findings
     }
 }

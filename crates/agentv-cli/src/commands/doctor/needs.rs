@@ -93,6 +93,7 @@ impl Doctor<'_> {
             target: name.clone(),
             eval_dir: targets.eval_dir.clone(),
             working_dir: self.environment.working_dir.clone(),
+            project_root: self.environment.project_root.clone(),
             env: targets.env.clone(),
             secrets: targets.secrets.clone(),
             processes: Arc::clone(&self.processes),
@@ -115,7 +116,7 @@ impl Doctor<'_> {
                 Ok(path) => Ok(match self.version(&path, env, &targets.secrets).await {
                     Some(version) if version.contains(program) => version,
                     Some(version) => format!("{program} {version}"),
-                    None => format!("`{program}` is there, but does not tell its version"),
+                    None => format!("`{program}` is installed, but does not report its version"),
                 }),
                 Err(problem) => Err((
                     problem,
@@ -142,13 +143,12 @@ impl Doctor<'_> {
                 let call = CallContext::quiet();
                 let prepared = made.provider.prepare(&call);
                 Some(match tokio::time::timeout(READINESS_LIMIT, prepared).await {
-                    Ok(Ok(())) => Ok("passes its own check".to_owned()),
-                    Ok(Err(error)) => {
-                        Err((error.message, "put right what the message names".to_owned()))
-                    }
+                    Ok(Ok(())) => Ok("passes its health check".to_owned()),
+                    Ok(Err(error)) => Err((error.message, "fix what the message names".to_owned())),
                     Err(_) => {
-                        let fix = "give its `healthcheck` a `timeout_seconds`, and see why it takes so long";
-                        Err(("its health check does not end".to_owned(), fix.to_owned()))
+                        let fix =
+                            "set `timeout_seconds` of its `healthcheck`, or make the check faster";
+                        Err(("its health check did not finish in time".to_owned(), fix.to_owned()))
                     }
                 })
             }
@@ -176,6 +176,7 @@ impl Doctor<'_> {
             time_limit: Some(VERSION_LIMIT),
             output_cap: OUTPUT_CAP,
             gentle: Gentle::Kill,
+            sandbox: None,
         };
         let output = self.processes.run(command, &CallContext::quiet().cancel).await;
         let said = output.ok().filter(|output| output.ended.is_success());
@@ -214,10 +215,10 @@ impl Doctor<'_> {
                 let version = self.version(&path, env, &SecretPolicy::default()).await;
                 finding(version.unwrap_or_else(|| "does not tell its version".to_owned()))
             }
-            Err(_) => {
-                finding("is not there: no `--changed-since`, no diffs of workspaces".to_owned())
-                    .bad(FindingState::Warning, "install Git")
-            }
+            Err(_) => finding(
+                "not found: `--changed-since` and diffs of workspaces do not work".to_owned(),
+            )
+            .bad(FindingState::Warning, "install Git"),
         }
     }
 

@@ -3,6 +3,7 @@
 mod next;
 mod reports;
 mod show;
+mod watch;
 
 use crate::args::EvalArgs;
 use crate::settings::{Environment, RunOrder, Showing};
@@ -15,12 +16,15 @@ use std::ffi::OsString;
 /// What is special about how a run is shown.
 #[derive(Debug, Default)]
 pub(crate) struct Presentation {
-    /// For a demo: what to do next. It is for people, so they get the summary for people even through a pipe.
+    /// For a demo: what to do next.
     pub next: Option<Vec<Step>>,
 }
 
 /// `words` is the whole command line.
 pub(crate) fn run(args: EvalArgs, words: &[OsString], environment: &Environment) -> Exit {
+    if args.watch {
+        return on_runtime(watch::watch(&args, words, environment));
+    }
     let order = RunOrder::of_eval(args, words, environment);
     conduct(order, environment, &Presentation::default())
 }
@@ -31,18 +35,31 @@ pub(super) fn conduct(
     environment: &Environment,
     presentation: &Presentation,
 ) -> Exit {
+    on_runtime(async {
+        let conducted = carry_out(order, environment, presentation).await;
+        conducted.unwrap_or_else(|refused| report_refusal(&refused, environment))
+    })
+}
+
+fn on_runtime(work: impl Future<Output = Exit>) -> Exit {
     let runtime = match super::runtime() {
         Ok(runtime) => runtime,
         Err(exit) => return exit,
     };
-    let conducted = runtime.block_on(async {
-        let order = order?;
-        reports::check(&order)?;
-        Box::pin(attempt(order, environment, presentation)).await
-    });
+    let exit = runtime.block_on(work);
     // Nothing is left to be done, and its threads end with the program: to take them down would only keep the user waiting.
     std::mem::forget(runtime);
-    conducted.unwrap_or_else(|refused| report_refusal(&refused, environment))
+    exit
+}
+
+async fn carry_out(
+    order: Result<RunOrder, Refused>,
+    environment: &Environment,
+    presentation: &Presentation,
+) -> Result<Exit, Refused> {
+    let order = order?;
+    reports::check(&order)?;
+    Box::pin(attempt(order, environment, presentation)).await
 }
 
 /// Says why there is no run.
@@ -53,7 +70,11 @@ fn report_refusal(refused: &Refused, environment: &Environment) -> Exit {
         terminal::regraded(regrading, &mut screen);
         screen.show();
     }
-    terminal::complain(&refused.message, refused.help.as_deref());
+    if refused.exit == Exit::Success {
+        Screen::beside_data().line(refused.message.as_str());
+    } else {
+        terminal::complain(&refused.message, refused.help.as_deref());
+    }
     refused.exit
 }
 
@@ -74,7 +95,8 @@ async fn attempt(
     let spec = session.spec().clone();
     let observer = show::reporter(&session, showing, environment);
     let summary = session.run(observer).await;
-    let finish = Finish { summary: &summary, spec: &spec, showing, warnings, presentation };
+    let next = show::next_steps(&summary, &spec, showing, presentation, environment);
+    let finish = Finish { summary: &summary, showing, warnings, next, reports: reports.len() };
     show::sum_up(&finish, environment, &mut screen);
     conclude(&summary, &mut screen);
     let written = reports::write(&summary, &reports, &spec.suites, environment, &mut screen);
@@ -101,7 +123,7 @@ fn announce(opened: &Opened, showing: Showing, environment: &Environment, screen
     };
     screen.line(format!("Output path: {out}"));
     announce_targets(session, showing, screen);
-    let selected = opened.selected;
+    let selected = &opened.selected;
     if !selected.is_all {
         let of = crate::format::count(selected.of, "case", "cases");
         screen.line(format!("Selected: {} of {of}", selected.cases));
@@ -126,8 +148,8 @@ fn announce_targets(session: &Session, showing: Showing, screen: &mut Screen) {
     let mut named: Vec<&str> = Vec::new();
     for lane in session.plan().lanes() {
         let label = &lane.target.label;
-        // Scripts are used to a line for each file; people want to know it once.
-        if showing == Showing::Live && named.contains(&&**label) && !spec.verbose {
+        // 2.x had a line for each file; people want to know it once.
+        if showing != Showing::Compat2x && named.contains(&&**label) && !spec.verbose {
             continue;
         }
         named.push(label);

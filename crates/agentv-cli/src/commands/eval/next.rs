@@ -15,30 +15,31 @@ pub(super) fn next(summary: &Summary, spec: &RunSpec, environment: &Environment)
     let results = environment.shown(&summary.out);
     let mut steps = Vec::new();
     let mut add = |command: String, purpose| steps.push(Step { command, purpose });
-    // How a run that ended early goes on is said with the reason why it did.
+    // How to resume a run that ended early is said with the reason why it did.
     let is_whole = matches!(outcome.ended, Ended::Complete);
     if run.is_some() && is_whole && counts.errors > 0 {
-        add("agentv eval --resume --retry-errors".to_owned(), "runs only the errors again");
+        add("agentv eval --resume --retry-errors".to_owned(), "run only the errors again");
     }
     if run.is_some() && totals.grading_errors > 0 {
-        add("agentv grade latest".to_owned(), "asks only the judges again");
+        add("agentv grade latest".to_owned(), "run only the judges again");
     }
     if totals.recorded() > 0 {
         // Without a name it is the last run, which is this one.
         let which = if run.is_some() { String::new() } else { format!(" {results}") };
-        add(format!("agentv report{which} --html report.html"), "shows every case in a browser");
+        add(format!("agentv report{which} --html report.html"), "see every case in a browser");
     }
-    if let Some((run, before)) =
-        run.filter(|_| is_whole).and_then(|run| Some((run, before(run, spec, environment)?)))
-    {
-        add(format!("agentv compare {before} {run}"), "tells what is better than the last time");
+    if run.is_some() && is_whole && counts.failed > 0 && counts.errors == 0 {
+        add("agentv eval --last-failed".to_owned(), "run the failed cases again");
+    }
+    if run.is_some_and(|run| is_whole && has_previous(run, spec, environment)) {
+        add("agentv compare".to_owned(), "see what changed since last time");
     }
     steps.truncate(3);
     steps
 }
 
-/// The last complete run of the same files with the same choices.
-fn before(run: &str, spec: &RunSpec, environment: &Environment) -> Option<String> {
+/// Whether there is another complete run of the same files with the same choices.
+fn has_previous(run: &str, spec: &RunSpec, environment: &Environment) -> bool {
     let is_alike = |info: &RunInfo| {
         let other = info.spec.as_ref();
         info.run != run
@@ -48,6 +49,5 @@ fn before(run: &str, spec: &RunSpec, environment: &Environment) -> Option<String
                     == (&spec.suites, &spec.cases, &spec.targets)
             })
     };
-    let runs = environment.runs().list();
-    runs.into_iter().find(is_alike).map(|info| info.run)
+    environment.runs().list().iter().any(is_alike)
 }

@@ -1,7 +1,7 @@
 //! What `--report` asks for, and what GitHub is told, when a run is over.
 
 use crate::commands::report;
-use crate::report::{Destination, Source, Wanted};
+use crate::report::{Source, Wanted};
 use crate::settings::{Environment, GithubActions, RunOrder};
 use crate::terminal::{self, Screen};
 use agentv_runtime::session::{Refused, Summary};
@@ -13,12 +13,6 @@ pub(super) fn check(order: &RunOrder) -> Result<(), Refused> {
     let (spec, reports) = (&order.order.spec, &order.reports);
     let inputs = spec.suites.iter().chain(&spec.out).map(PathBuf::as_path);
     report::check(reports, inputs).map_err(|(message, help)| Refused::usage(message, help))?;
-    for wanted in reports {
-        if matches!(&wanted.destination, Destination::File(path) if path.is_dir()) {
-            let message = format!("`{}` is a directory", wanted.destination);
-            return Err(Refused::usage(message, "name the file that the report is to be"));
-        }
-    }
     let is_kept = spec.run_folder && spec.dry_run.is_none();
     if !reports.is_empty() && !is_kept && spec.out.as_deref().is_some_and(is_special) {
         return Err(Refused::usage(

@@ -1,13 +1,11 @@
 //! What the files say.
 
 use super::offers::{Offer, variables};
+use super::templates::SuiteTemplate;
 use crate::commands::schema;
 use crate::setup_args::SchemaKind;
 use std::fmt::Write as _;
 
-/// The suite, where it is written and where its modeline finds the schema.
-pub(super) const SUITE: (&str, &str) =
-    ("evals/help-desk.eval.yaml", include_str!("templates/help-desk.eval.yaml"));
 /// Where targets are looked for.
 pub(super) const TARGETS: &str = ".agentv/targets.yaml";
 pub(super) const WORKFLOW: &str = ".github/workflows/agentv.yml";
@@ -30,26 +28,38 @@ pub(super) fn schema_text(kind: SchemaKind) -> &'static str {
     schema::text(kind)
 }
 
-/// The targets that were chosen. `default` is the one that answers when nobody is named; without it, the mock does.
-pub(super) fn targets(chosen: &[Offer], default: Option<usize>) -> String {
+/// The template's targets and those that were chosen. `default` is the one that runs if no target is named; without it,
+/// the mock does.
+pub(super) fn targets(
+    template: &SuiteTemplate,
+    chosen: &[Offer],
+    default: Option<usize>,
+) -> String {
     let mut text = include_str!("templates/targets.yaml").to_owned();
     let name = |index: usize| {
         if default == Some(index) { "default" } else { chosen[index].starter.name }
     };
     let judge = (0..chosen.len()).find(|index| chosen[*index].starter.is_judge).map(name);
-    let judged_by = judge.map(|judge| format!("    judge_target: {judge}\n")).unwrap_or_default();
+    let judged_by = |judge: &str| format!("    judge_target: {judge}\n");
     let mock = if default.is_none() { "default" } else { "mock" };
-    let mock = format!("  - name: {mock}\n{}{judged_by}", include_str!("templates/mock.yaml"));
+    let mut mock = format!("  - name: {mock}\n{}", template.mock);
+    // The mock of a template with a judge names it: both are simulated until the user changes them.
+    if let Some(judge) = judge.filter(|_| template.judge.is_none()) {
+        mock.push_str(&judged_by(judge));
+    }
     let mut entries = vec![mock];
+    if !template.targets.is_empty() {
+        entries.push(template.targets.to_owned());
+    }
     for (index, offer) in chosen.iter().enumerate() {
         let mut entry = format!("  - name: {}\n    provider: {}\n", name(index), offer.provider);
         for key in offer.starter.keys {
             let _ = writeln!(entry, "    {key}");
         }
-        if !offer.starter.is_judge {
-            entry.push_str(&judged_by);
+        if let Some(judge) = judge.or(template.judge).filter(|_| !offer.starter.is_judge) {
+            entry.push_str(&judged_by(judge));
         }
-        // The one that is asked first stands first.
+        // The default comes first.
         let place = if default == Some(index) { 0 } else { entries.len() };
         entries.insert(place, entry);
     }
@@ -114,11 +124,11 @@ mod tests {
     };
 
     #[test]
-    fn the_mock_answers_unless_another_was_chosen() {
-        let text = targets(&[AGENT], None);
-        assert!(text.contains("  - name: default\n    # Says the same"), "{text}");
+    fn the_mock_is_the_default_unless_another_was_chosen() {
+        let text = targets(&SuiteTemplate::of(None), &[AGENT], None);
+        assert!(text.contains("  - name: default\n    # Always gives the same answer"), "{text}");
         assert!(text.contains("  - name: claude-code\n    provider: claude-code\n"), "{text}");
-        let text = targets(&[AGENT], Some(0));
+        let text = targets(&SuiteTemplate::of(None), &[AGENT], Some(0));
         assert!(
             text.contains("targets:\n  - name: default\n    provider: claude-code\n"),
             "{text}"
@@ -127,10 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn a_model_judges_those_that_are_none() {
-        let text = targets(&[AGENT, MODEL], None);
+    fn a_model_judges_the_others() {
+        let text = targets(&SuiteTemplate::of(None), &[AGENT, MODEL], None);
         assert_eq!(text.matches("judge_target: openai").count(), 2, "{text}");
-        let text = targets(&[AGENT, MODEL], Some(1));
+        let text = targets(&SuiteTemplate::of(None), &[AGENT, MODEL], Some(1));
         assert_eq!(text.matches("judge_target: default").count(), 2, "{text}");
     }
 

@@ -2,10 +2,11 @@
 
 mod files;
 mod offers;
+mod templates;
 
 use crate::format::count;
 use crate::settings::Environment;
-use crate::setup_args::InitArgs;
+use crate::setup_args::{InitArgs, TemplateName};
 use crate::terminal::{self, Asker, FileStep, NoAnswer};
 use agentv_runtime::file_input;
 use agentv_runtime::load::{suites_below, targets_in};
@@ -13,14 +14,17 @@ use agentv_wire::Exit;
 use offers::{Offer, offers};
 use std::io;
 use std::path::{Path, PathBuf};
+use templates::{SuiteTemplate, TEMPLATES};
 
 /// What was decided.
 #[derive(Debug)]
 struct Choice {
     targets: Vec<Offer>,
-    /// Who of them answers when nobody is named; `None` is the mock.
+    /// Which of them runs if no target is named; `None` is the mock.
     default: Option<usize>,
     workflow: bool,
+    template: SuiteTemplate,
+    /// Whether the template's suite is written.
     suite: bool,
 }
 
@@ -37,7 +41,7 @@ struct Write {
 enum Act {
     Create,
     Replace,
-    /// So many lines are added at its end.
+    /// This many lines are added at its end.
     Extend(usize),
     /// It stays, for this reason.
     Keep(&'static str),
@@ -45,20 +49,18 @@ enum Act {
 
 pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
     let dir = environment.working_dir.join(args.dir());
-    let asker = if args.yes { None } else { Asker::new() };
     let is_in_ci = environment.env.get("CI").is_some_and(|ci| !ci.is_empty() && ci != "false");
-    if !args.yes && (asker.is_none() || is_in_ci) {
-        let help = "use `agentv init --yes`, which asks nothing";
-        return terminal::fail(
-            "`agentv init` has questions, and nobody is here to answer",
-            Some(help),
-        );
+    let asker = if args.yes || is_in_ci { None } else { Asker::new() };
+    // With a template, all other questions have answers that fit most users.
+    if !args.yes && args.template.is_none() && asker.is_none() {
+        let help = "use `agentv init --yes`, which takes the defaults";
+        return terminal::fail("`agentv init` asks questions and needs a terminal", Some(help));
     }
     if dir.exists() && !dir.is_dir() {
-        let message = format!("`{}` is no directory", args.dir().display());
-        return terminal::fail(&message, Some("name a directory, or none for this one"));
+        let message = format!("`{}` is not a directory", args.dir().display());
+        return terminal::fail(&message, Some("name a directory, or none for the current one"));
     }
-    let planned = plan(&dir, asker.as_ref(), environment);
+    let planned = plan(&dir, args.template, asker.as_ref(), environment);
     let (choice, writes) = match planned {
         Ok(planned) => planned,
         Err(NoAnswer::Interrupted) => {
@@ -66,7 +68,7 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
             return Exit::Interrupted;
         }
         Err(NoAnswer::Failed(error)) => {
-            return terminal::fail(&format!("the answer cannot be read: {error}"), None);
+            return terminal::fail(&format!("cannot read the answer: {error}"), None);
         }
     };
     let mut screen = environment.screen();
@@ -77,11 +79,12 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
     for write in &writes {
         if let Err(error) = carry_out(write, &dir) {
             screen.show();
-            terminal::complain(&format!("`{}` cannot be written: {error}", write.path), None);
+            terminal::complain(&format!("cannot write `{}`: {error}", write.path), None);
             return Exit::Incomplete;
         }
         terminal::init_step(&step(write), &write.path, &mut screen);
     }
+    terminal::init_changes(&lines_to_change(&writes), &mut screen);
     terminal::init_next(&next(&choice, args), &mut screen);
     Exit::Success
 }
@@ -89,6 +92,7 @@ pub(crate) fn run(args: &InitArgs, environment: &Environment) -> Exit {
 /// Looks around, asks, and decides. Nothing is written before everything is known.
 fn plan(
     dir: &Path,
+    template: Option<TemplateName>,
     asker: Option<&Asker>,
     environment: &Environment,
 ) -> Result<(Choice, Vec<Write>), NoAnswer> {
@@ -99,8 +103,14 @@ fn plan(
     );
     let has_suites = !suites_below(dir, dir).suites.is_empty();
     let choice = match asker {
-        Some(asker) => ask(asker, &offers, has_suites)?,
-        None => Choice { targets: offers, default: None, workflow: true, suite: !has_suites },
+        Some(asker) => ask(asker, &offers, template, has_suites)?,
+        None => Choice {
+            targets: offers,
+            default: None,
+            workflow: true,
+            template: SuiteTemplate::of(template),
+            suite: template.is_some() || !has_suites,
+        },
     };
     let mut writes = Vec::new();
     for (path, text) in contents(&choice, dir) {
@@ -111,27 +121,38 @@ fn plan(
     Ok((choice, writes))
 }
 
-fn ask(asker: &Asker, offers: &[Offer], has_suites: bool) -> Result<Choice, NoAnswer> {
+fn ask(
+    asker: &Asker,
+    offers: &[Offer],
+    template: Option<TemplateName>,
+    has_suites: bool,
+) -> Result<Choice, NoAnswer> {
     let mut targets = Vec::new();
     if !offers.is_empty() {
         let items: Vec<String> = offers.iter().map(|offer| offer.starter.name.to_owned()).collect();
-        let chosen =
-            asker.which("Which of them become targets? (space marks, enter goes on)", &items)?;
+        let chosen = asker
+            .which("Which of these become targets? (Space toggles, Enter confirms)", &items)?;
         targets = chosen.into_iter().map(|index| offers[index]).collect();
     }
     let mut default = None;
     if !targets.is_empty() {
-        let mut items = vec!["mock: the same answer every time, for nothing".to_owned()];
+        let mut items = vec!["mock: fixed answers, free of charge".to_owned()];
         items.extend(targets.iter().map(|offer| offer.starter.name.to_owned()));
-        default = asker.one("Who answers when you name nobody?", &items)?.checked_sub(1);
+        default = asker.one("Default target?", &items)?.checked_sub(1);
     }
-    let suite = if has_suites {
-        asker.confirm("There are suites here already. Write the sample all the same?", false)?
-    } else {
-        true
+    let suite = template.is_some()
+        || !has_suites
+        || asker.confirm("There are suites here already. Write a sample as well?", false)?;
+    let template = match template {
+        None if suite => {
+            let items: Vec<String> =
+                TEMPLATES.iter().map(|template| template.name.described()).collect();
+            TEMPLATES[asker.one("Which template?", &items)?]
+        }
+        chosen => SuiteTemplate::of(chosen),
     };
     let workflow = asker.confirm("Write a GitHub workflow that runs the evals?", true)?;
-    Ok(Choice { targets, default, workflow, suite })
+    Ok(Choice { targets, default, workflow, template, suite })
 }
 
 /// Every file that is wanted, in the order in which a reader should meet them.
@@ -139,14 +160,14 @@ fn contents(choice: &Choice, dir: &Path) -> Vec<(String, String)> {
     let mut contents = Vec::new();
     let mut add = |path: &str, text: String| contents.push((path.to_owned(), text));
     if choice.suite {
-        add(files::SUITE.0, files::SUITE.1.to_owned());
+        add(choice.template.suite_path, choice.template.suite.to_owned());
     }
     // One that is there under another name would go before ours.
     let targets =
         targets_in(dir).and_then(|path| Some(path.strip_prefix(dir).ok()?.display().to_string()));
     add(
         targets.as_deref().unwrap_or(files::TARGETS),
-        files::targets(&choice.targets, choice.default),
+        files::targets(&choice.template, &choice.targets, choice.default),
     );
     for (kind, path) in files::SCHEMAS {
         add(path, files::schema_text(kind).to_owned());
@@ -158,7 +179,7 @@ fn contents(choice: &Choice, dir: &Path) -> Vec<(String, String)> {
     contents
 }
 
-/// A file that is there already stays, unless somebody says otherwise.
+/// An existing file stays, unless the user agrees to replace it.
 fn act(path: &str, text: &str, dir: &Path, asker: Option<&Asker>) -> Result<Act, NoAnswer> {
     let full = dir.join(path);
     if !full.exists() {
@@ -168,10 +189,10 @@ fn act(path: &str, text: &str, dir: &Path, asker: Option<&Asker>) -> Result<Act,
         return Ok(Act::Keep("up to date"));
     }
     let replaces = match asker {
-        Some(asker) => asker.confirm(&format!("`{path}` is there already. Replace it?"), false)?,
+        Some(asker) => asker.confirm(&format!("`{path}` exists. Replace it?"), false)?,
         None => false,
     };
-    Ok(if replaces { Act::Replace } else { Act::Keep("it was there already") })
+    Ok(if replaces { Act::Replace } else { Act::Keep("already exists") })
 }
 
 fn gitignore(dir: &Path) -> Write {
@@ -181,7 +202,7 @@ fn gitignore(dir: &Path) -> Write {
     let act = match (there, lines) {
         (Err(error), _) if error.kind() == io::ErrorKind::NotFound => Act::Create,
         // Not text, or not ours to read: then not ours to write either.
-        (Err(_), _) => Act::Keep("it cannot be read"),
+        (Err(_), _) => Act::Keep("cannot be read"),
         (Ok(_), 0) => Act::Keep("up to date"),
         (Ok(_), lines) => Act::Extend(lines),
     };
@@ -207,19 +228,29 @@ fn step(write: &Write) -> FileStep {
     }
 }
 
+/// The lines to change in the files that were written, with what to change.
+fn lines_to_change(writes: &[Write]) -> Vec<(String, String)> {
+    let written = writes.iter().filter(|write| matches!(write.act, Act::Create | Act::Replace));
+    let lines = written.flat_map(|write| {
+        templates::lines_to_change(&write.text)
+            .map(|(line, what)| (format!("{}:{line}", write.path), what.to_owned()))
+    });
+    lines.collect()
+}
+
 /// What to do now, with what it does.
 fn next(choice: &Choice, args: &InitArgs) -> Vec<(String, String)> {
     let mut next = Vec::new();
     if args.dir() != Path::new(".") {
-        next.push((format!("cd {}", args.dir().display()), "go there".to_owned()));
+        next.push((format!("cd {}", args.dir().display()), "go to the new directory".to_owned()));
     }
-    let whom = choice.default.map_or("the mock", |index| choice.targets[index].starter.name);
-    next.push(("agentv eval".to_owned(), format!("run the suite; {whom} answers")));
+    let target = choice.default.map_or("the mock", |index| choice.targets[index].starter.name);
+    next.push(("agentv eval".to_owned(), format!("run the suite on {target}")));
     let other = choice.targets.iter().enumerate().find(|(index, _)| choice.default != Some(*index));
     if let Some((_, offer)) = other {
         let name = offer.starter.name;
-        next.push((format!("agentv eval --target {name}"), format!("ask {name} instead")));
+        next.push((format!("agentv eval --target {name}"), format!("run it on {name}")));
     }
-    next.push(("agentv doctor".to_owned(), "see whether everything is in place".to_owned()));
+    next.push(("agentv doctor".to_owned(), "check that everything is in place".to_owned()));
     next
 }

@@ -15,6 +15,7 @@ use agentv_wire::{LogLevel, Outcome, RunEvent};
 use board::Board;
 pub(super) use board::whole;
 use painter::Painter;
+pub(super) use painter::rows;
 use std::io;
 use std::panic;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -23,7 +24,7 @@ use std::time::{Duration, Instant};
 
 /// How often the screen is drawn over, at most.
 const EVERY: Duration = Duration::from_millis(100);
-/// So many cases that did not pass have a line of their own as they come; the summary has the worst of them all.
+/// How many cases that did not pass have a line of their own as they come; the summary has them all, by cause.
 const TOLD: usize = 20;
 
 /// Shows a bar, numbers and running cases below all that was printed before.
@@ -88,7 +89,7 @@ impl Live {
         self.told += usize::from(is_bad);
         if self.told > TOLD && !self.verbose {
             let is_first = self.told == TOLD + 1;
-            let more = "  … more did not pass; the summary has the worst";
+            let more = "  … more did not pass; the summary has their causes";
             return is_first.then(|| self.paint.paint(style::DIM, more));
         }
         Some(case_line(finished, self.paint, Some(size().0)))

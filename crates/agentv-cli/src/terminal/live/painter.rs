@@ -62,7 +62,7 @@ impl Painter {
 }
 
 /// How many rows a line takes.
-fn rows(line: &str, width: usize) -> usize {
+pub(in crate::terminal) fn rows(line: &str, width: usize) -> usize {
     let columns = strip_str(line).to_string().width();
     columns.div_ceil(width.max(1)).max(1)
 }

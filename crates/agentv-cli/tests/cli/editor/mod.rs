@@ -3,7 +3,7 @@
 mod language_server;
 
 use crate::context;
-use agentv_test_support::TestContext;
+use agentv_test_support::{GRADER, TestContext, mock_target, targets};
 use language_server::{LanguageServer, Position};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -184,26 +184,50 @@ fn schemas_are_printed_as_they_are_in_the_repository() {
 fn shells_complete_commands_flags_and_values() {
     let cx = context();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        cx.agentv(["completions", shell]).run().success().stdout_has("threshold");
+        cx.agentv(["completions", shell]).run().success().stdout_has("AGENTV_COMPLETE");
     }
+    let more = [mock_target("default", "ok"), mock_target("gpt-mini", "ok")];
+    cx.write("targets.yaml", &targets(&more));
+    let case = "  - {id: refund-1, input: q, expected_outcome: o, tags: [billing]}\n";
+    let evaluators = format!("execution:\n  evaluators:\n    - {GRADER}\n");
+    cx.write("evals/a.yaml", &format!("{evaluators}evalcases:\n{case}"));
+    cx.write("evals/broken.yaml", "evalcases: [\n");
+    cx.agentv(["eval", "evals/a.yaml"]).run().success();
+    let run = crate::runs::folder(&cx);
+    let run = run.file_name().unwrap().to_str().unwrap();
     // The real bash, with its own idea of what is being completed.
     cx.write("agentv.bash", &cx.agentv(["completions", "bash"]).run().stdout);
     let script = r#"
         source agentv.bash
         complete_words() {
             COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
-            _agentv agentv "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            _clap_complete_agentv agentv "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
             echo "${COMPREPLY[*]}"
         }
         complete_words agentv doc
         complete_words agentv eval --thr
         complete_words agentv schema t
+        complete_words agentv eval -t gp
+        complete_words agentv eval --target ''
+        complete_words agentv eval --eval-id ref
+        complete_words agentv grade latest --tag b
+        complete_words agentv report pre
+        complete_words agentv runs show 2
+        complete_words agentv eval evals/a
+        complete_words agentv eval --targets tar
     "#;
+    let program = Path::new(env!("CARGO_BIN_EXE_agentv")).parent().unwrap();
     #[expect(clippy::disallowed_methods, reason = "tests run programs from outside")]
     let output = std::process::Command::new("bash")
         .args(["--norc", "-c", script])
         .current_dir(cx.dir())
-        .output();
-    let said = String::from_utf8(output.unwrap().stdout).unwrap();
-    assert_eq!(said, "doctor\n--threshold\ntargets\n");
+        .env("PATH", format!("{}:/usr/bin:/bin", program.display()))
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let expected = format!(
+        "doctor\n--threshold\ntargets\ngpt-mini\ndefault gpt-mini\nrefund-1\nbilling\nprevious\n{run}\nevals/a.yaml\ntargets.yaml\n"
+    );
+    assert_eq!(said.replace('\u{b}', " "), expected);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }

@@ -30,7 +30,7 @@ fn labels(cx: &TestContext, ran: &Ran) -> Vec<(&'static str, bool)> {
     let cell = table.lines().nth(1).unwrap().split(',').nth(column.unwrap()).unwrap();
     vec![
         ("record", ran.records().iter().all(|record| record["simulated"] == json!(true))),
-        ("terminal", ran.stdout.contains("Simulated answers: 2")),
+        ("terminal", ran.stdout.contains("2 answers made up by a mock target or a dry run")),
         ("HTML", cx.read("report.html").contains("\"simulated\":2")),
         ("Markdown", cx.read("report.markdown").contains("Simulated")),
         ("JUnit", cx.read("report.junit").contains("<property name=\"simulated\" value=\"2\"/>")),

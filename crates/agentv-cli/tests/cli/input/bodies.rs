@@ -11,7 +11,7 @@ fn endless(head: &str, piece: Vec<u8>, pause: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (url, head) = (format!("http://{}", listener.local_addr().unwrap()), head.to_owned());
     let serve = move |mut stream: TcpStream| {
-        // Nobody looks at what is asked.
+        // The request is not read.
         let mut request = [0; 1];
         stream.read_exact(&mut request)?;
         stream.write_all(head.as_bytes())?;

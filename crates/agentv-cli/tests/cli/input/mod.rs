@@ -13,7 +13,7 @@ mod traces;
 use agentv_test_support::TestContext;
 use std::path::PathBuf;
 
-/// A FIFO that nobody writes to.
+/// A FIFO without a writer.
 #[track_caller]
 fn fifo(cx: &TestContext, name: &str) -> PathBuf {
     let path = cx.path(name);

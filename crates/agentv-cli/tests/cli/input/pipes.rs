@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::PathBuf;
 
-/// Writes to a FIFO once somebody reads it, for as long as the text is wanted.
+/// Writes to a FIFO once it has a reader, until the reader closes it.
 fn feed(path: PathBuf, text: String) {
     std::thread::spawn(move || {
         let mut pipe = File::options().write(true).open(path).unwrap();

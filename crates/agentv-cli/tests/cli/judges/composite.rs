@@ -129,7 +129,7 @@ fn a_script_runs_where_it_is_told() {
 fn check_script_fails(aggregator: &Value, kind: &str, why: &str) {
     let cx = quiet();
     let ran = grade(&cx, &json!([composite(&members(), aggregator)]));
-    let record = ran.code(3).stdout_has("Grading errors: 1").record();
+    let record = ran.code(3).stdout_has("1 grading error").record();
     let result = result_of(&record, "all");
     assert_eq!((&result["score"], &result["verdict"]), (&json!(0), &json!("fail")));
     let reason = result["evaluator_provider_request"]["error"].as_str().unwrap();
@@ -227,7 +227,7 @@ fn with_failing_member(policy: &str) -> (i32, Value) {
     let judge = json!({ "name": "judge", "type": "llm_judge", "on_judge_error": policy });
     let members = json!([members()[0], judge]);
     let ran = grade(&cx, &json!([composite(&members, &json!({ "type": "weighted_average" }))]));
-    ran.stdout_has("Grading errors: 1");
+    ran.stdout_has("1 grading error");
     (ran.code, result_of(&ran.record(), "all").clone())
 }
 

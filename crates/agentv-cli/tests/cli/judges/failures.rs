@@ -53,7 +53,7 @@ fn a_judge_that_refuses_is_an_error_of_its_kind() {
     let api = FakeLlm::start(|_| FakeReply::error(401, "wrong key"));
     let cx = judged("x", &api);
     let ran = grade(&cx, &json!([judge()]));
-    let record = ran.code(3).stdout_has("Grading errors: 1").record();
+    let record = ran.code(3).stdout_has("1 grading error").record();
     let result = result_of(&record, "judge");
     assert_eq!(api.asked().len(), 1);
     assert_eq!(result["error"]["kind"], "provider");
@@ -165,7 +165,7 @@ fn nobody_judges_in_the_place_of_a_judge_that_is_not_there() {
         assert_eq!((&record["score"], &error["kind"]), (&json!(0), &json!("provider")));
         let name = evaluator["target"].as_str().unwrap_or("nobody");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(&format!("there is no target `{name}`")), "{message}");
+        assert!(message.contains(&format!("unknown target `{name}`")), "{message}");
         assert_eq!(api.asked().len(), before + 1, "only the candidate is asked");
     }
 }
@@ -205,7 +205,7 @@ fn with_policies(suite_wide: Option<&str>, own: Option<&str>) -> (i32, Value) {
     let top = suite_wide.map(|policy| format!("execution:\n  on_judge_error: {policy}\n"));
     cx.write("suite.yaml", &(top.unwrap_or_default() + &case));
     let ran = eval(&cx, &[]);
-    ran.stdout_has("Grading errors: 1");
+    ran.stdout_has("1 grading error");
     (ran.code, ran.record())
 }
 
@@ -259,7 +259,7 @@ fn a_case_that_nobody_could_grade_is_no_zero() {
     let case = suite(json!([judge("a"), judge("b")]));
     cx.write("suite.yaml", &format!("execution:\n  on_judge_error: exclude\n{case}"));
     let ran = eval(&cx, &[]);
-    ran.code(3).stdout_has("Grading errors: 2").stdout_has("no evaluator could grade");
+    ran.code(3).stdout_has("2 grading errors").stdout_has("no evaluator could grade");
     let record = ran.record();
     assert!(record["error"].as_str().unwrap().contains("'a' failed"), "{record:#}");
     assert_eq!(record["status"], "fail");
@@ -291,7 +291,7 @@ fn a_policy_that_is_none_is_refused() {
 fn without_failed_gradings_there_is_no_word_of_them() {
     let api = FakeLlm::answering(r#"{"score": 0}"#);
     let cx = judged("x", &api);
-    grade(&cx, &json!([judge()])).success().stdout_lacks("Grading errors");
+    grade(&cx, &json!([judge()])).success().stdout_lacks("grading error");
 }
 
 #[test]

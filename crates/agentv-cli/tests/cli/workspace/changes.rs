@@ -180,7 +180,7 @@ fn an_agent_that_removes_or_replaces_its_workspace_is_still_compared() {
     {
         let bench = Bench::new();
         let ran = bench.run(agent);
-        ran.success().stderr_has("no directory any more");
+        ran.success().stderr_has("no longer a directory");
         assert_eq!(listed(&ran.record()), ["deleted README.md +0 -1", "deleted src/add.py +0 -2"]);
         assert_eq!(bench.judge.payload().get("workspace_path"), None);
         assert_eq!(bench.left(), 0);

@@ -96,7 +96,7 @@ fn what_is_no_file_is_left_out_of_the_copy_and_told() {
     // A directory with named pipes.
     let _pipes = bench.cx.meeting("template/pipes");
     let ran = bench.run("test -z \"$(ls -A pipes)\"");
-    ran.success().stderr_has("of the template is no file, directory or link: not copied");
+    ran.success().stderr_has("of the template is not a file, directory or link: not copied");
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn workspaces_of_failed_cases_stay_unless_told_otherwise() {
         if kept {
             let path = record["workspace"].as_str().unwrap();
             assert_eq!(fs::read_to_string(Path::new(path).join("new.txt")).unwrap(), "1\n");
-            ran.stdout_has("Workspaces kept: 1").stdout_has(path);
+            ran.stdout_has("\nWorkspaces kept  ").stdout_has(path);
         } else {
             ran.stdout_lacks("Workspaces kept");
         }
@@ -345,7 +345,7 @@ fn an_interrupted_run_leaves_no_workspace() {
 fn a_batch_leaves_cases_with_workspaces_out() {
     let bench = Bench::new().with("    workspace: template\n    provider_batching: true");
     let ran = bench.run("echo 1 > new.txt");
-    ran.success().stderr_has("1 case(s) with a workspace are asked one by one");
+    ran.success().stderr_has("1 case(s) with a workspace run one by one");
     assert_eq!(listed(&ran.record()), ["added new.txt +1 -0"]);
 }
 

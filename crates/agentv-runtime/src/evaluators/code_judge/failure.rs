@@ -1,5 +1,6 @@
 //! Why a script gave no verdict, and what its author can do about it.
 
+use crate::process::sandbox::ExceededLimit;
 use crate::process::{Output, ProgramExit, RunError};
 use agentv_core::EvaluatorError;
 use agentv_wire::FailureKind;
@@ -22,13 +23,19 @@ pub(in crate::evaluators) enum ScriptFailure {
     TimedOut { after: Duration },
     #[error("the run was stopped before the script ended")]
     Cancelled,
+    #[error("the script was not run: {0}")]
+    NotConfined(String),
+    #[error("the script was ended by its sandbox: {limit}")]
+    OverLimit { limit: ExceededLimit },
+    #[error("{failure}; {hint}")]
+    InSandbox { failure: Box<ScriptFailure>, hint: String },
     #[error("Code evaluator {how}{}", after_colon(stderr))]
     Exited { how: String, stderr: String },
     #[error(
         "the script printed {bytes} bytes too many; print only the result, and let `details` be small"
     )]
     TooLong { bytes: u64 },
-    #[error("the script asked for more than {max} calls; raise `max_calls`, or ask less")]
+    #[error("the script made more than {max} calls; raise `max_calls`, or make fewer")]
     TooManyCalls { max: u64 },
     #[error(
         "{failure}; the script does not see the secrets {}: name what it needs in `pass_env`",
@@ -67,12 +74,25 @@ impl ScriptFailure {
         Self::Exited { how, stderr: output.stderr.tail(SAID_CHARS) }
     }
 
+    /// The same of a script in a sandbox: that may be why it failed.
+    pub(super) fn in_sandbox(self, hint: Option<String>) -> Self {
+        match hint {
+            Some(hint) => Self::InSandbox { failure: Box::new(self), hint },
+            None => self,
+        }
+    }
+
     pub(super) fn into_error(self) -> EvaluatorError {
         let kind = match self {
-            Self::TimedOut { .. } => FailureKind::Timeout,
+            Self::TimedOut { .. } | Self::OverLimit { limit: ExceededLimit::Seconds(_) } => {
+                FailureKind::Timeout
+            }
             Self::Payload(_)
             | Self::Spawn { .. }
             | Self::Cancelled
+            | Self::NotConfined(_)
+            | Self::OverLimit { .. }
+            | Self::InSandbox { .. }
             | Self::Exited { .. }
             | Self::TooManyCalls { .. }
             | Self::Withheld { .. } => FailureKind::Provider,
@@ -95,6 +115,8 @@ impl From<RunError> for ScriptFailure {
             RunError::Spawn { program, source } => Self::Spawn { program, source },
             RunError::TimedOut { after, .. } => Self::TimedOut { after },
             RunError::Cancelled => Self::Cancelled,
+            RunError::OverLimit { limit, .. } => Self::OverLimit { limit },
+            error @ RunError::Sandbox(_) => Self::NotConfined(error.to_string()),
         }
     }
 }

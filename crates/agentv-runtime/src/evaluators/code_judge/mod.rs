@@ -17,14 +17,16 @@ pub(super) mod verdict;
 #[cfg(test)]
 mod tests;
 
+use super::confine::{JudgeProgram, JudgedFiles, record_of};
 use super::script::Script;
 use super::{Build, FromConfig, payload};
 use crate::config::{Fields, FromNode, Kind, Node};
 use crate::open_files::RoomPermit;
+use crate::process::sandbox::{Confinement, SandboxKeys, SandboxSettings};
 use crate::process::{ChildEnvironment, Command, EnvironmentRule, Gentle, Processes, Stdin};
 use agentv_core::evaluator::{AnswerDetail, JudgeChild, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
-use agentv_wire::{FailureKind, Object};
+use agentv_wire::{FailureKind, Object, SandboxRecord};
 use async_trait::async_trait;
 use failure::ScriptFailure;
 use proxy::{TargetProxy, Use};
@@ -44,6 +46,8 @@ pub struct CodeJudge {
     /// The user's own keys, for the script.
     handed_on: Option<Object>,
     rule: EnvironmentRule,
+    /// The directory of the eval file.
+    eval_dir: PathBuf,
     processes: Arc<Processes>,
 }
 
@@ -65,6 +69,10 @@ pub struct CodeJudgeConfig {
     /// Secrets that the script gets although it has a proxy, or the configuration says `env: scrub`: names of variables.
     #[serde(default)]
     pub pass_env: Vec<String>,
+    /// What the script may do: `true`, `best_effort`, or a mapping. With `proxy` for its network it reaches the target proxy
+    /// and nothing else.
+    #[schemars(with = "Option<SandboxKeys>")]
+    pub sandbox: Option<SandboxSettings>,
 }
 
 /// How many calls a script may make, unless it says otherwise.
@@ -81,15 +89,18 @@ impl FromConfig for CodeJudge {
         let pass_env = fields.passed_variables().unwrap_or_default();
         let cwd = cwd(fields, build);
         let timeout_seconds = fields.take("timeout_seconds");
+        let sandbox = build.sandbox(fields);
         let script: Script = fields.need_of(&["script", "command"])?;
         script.check_files("script", &cwd, fields);
         for file in script.files(&cwd) {
             build.depends_on(&file);
         }
         let rule = EnvironmentRule::of_program(fields.env(), build.scrub_judges, &pass_env);
-        let config = CodeJudgeConfig { script, cwd, timeout_seconds, target: max_calls, pass_env };
+        let target = max_calls;
+        let config = CodeJudgeConfig { script, cwd, timeout_seconds, target, pass_env, sandbox };
         let processes = Arc::clone(build.processes);
-        Some(Self { handed_on, ..Self::new(config, rule, processes) })
+        let eval_dir = build.eval_dir.to_owned();
+        Some(Self { handed_on, eval_dir, ..Self::new(config, rule, processes) })
     }
 }
 
@@ -131,7 +142,7 @@ fn max_calls(fields: &mut Fields<'_, '_>) -> Option<u64> {
 
 fn warn_of_switch(key: &str, node: Option<&Node<'_>>, fields: &mut Fields<'_, '_>) {
     let span = node.map_or_else(|| fields.head(), |node| node.span);
-    let message = format!("`{key}` of {} is ignored: it is no mapping", fields.owner());
+    let message = format!("`{key}` of {} is ignored: it is not a mapping", fields.owner());
     fields
         .warning_at("code_judge::proxy", span, message)
         .help(format!("write `{key}: true`, or a mapping with `max_calls`"));
@@ -146,7 +157,7 @@ fn limit_of(node: Option<&Node<'_>>, fields: &mut Fields<'_, '_>) -> Option<u64>
     let limit = u64::from_node(written).ok();
     if limit.is_none() {
         let message = format!(
-            "`max_calls` of {} must be a whole number from 0 up, so there is no proxy",
+            "`max_calls` of {} must be a whole number from 0 up, so the proxy is off",
             fields.owner()
         );
         fields.warning_at("code_judge::proxy", written.span, message);
@@ -195,18 +206,57 @@ impl Evaluator for CodeJudge {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let stdin = payload::text(cx, self.handed_on.as_ref());
         let stdin = stdin.map_err(|error| ScriptFailure::Payload(error).into_error())?;
-        self.judge(stdin, cx.targets, cx.call).await
+        let input = JudgeInput { stdin, files: JudgedFiles::of(cx) };
+        self.judge(input, cx.targets, cx.call).await
+    }
+}
+
+/// What a script is to grade.
+#[derive(Debug, Default, Clone)]
+pub struct JudgeInput {
+    pub stdin: String,
+    /// What it may look at, in a sandbox.
+    pub files: JudgedFiles,
+}
+
+/// Where a script is run: in a place that was taken before, with a proxy at this port.
+#[derive(Debug, Default)]
+struct RunPlace<'a> {
+    permit: Option<RoomPermit<'a>>,
+    proxy_port: Option<u16>,
+}
+
+/// What came of a script, and the sandbox that it ran in.
+struct Ran {
+    outcome: Result<Verdict, ScriptFailure>,
+    sandbox: Option<Box<SandboxRecord>>,
+}
+
+impl Ran {
+    fn failed(failure: ScriptFailure) -> Self {
+        Self { outcome: Err(failure), sandbox: None }
     }
 }
 
 impl CodeJudge {
     /// With a proxy a script can ask the models without their keys, so it does not get those.
+    /// The keys of the eval file that reach the script as `config`.
+    pub fn handed_on(&self) -> Option<&Object> {
+        self.handed_on.as_ref()
+    }
+
+    /// Whether its script has these words.
+    pub fn runs(&self, words: &[String]) -> bool {
+        self.config.script.plain_words() == words
+    }
+
     fn new(config: CodeJudgeConfig, rule: EnvironmentRule, processes: Arc<Processes>) -> Self {
         let rule = match config.target {
             Some(_) => rule.without_secrets_of_targets(),
             None => rule,
         };
-        Self { config, handed_on: None, rule, processes }
+        let eval_dir = config.cwd.clone();
+        Self { config, handed_on: None, rule, eval_dir, processes }
     }
 
     /// A script of no eval file, for trying it out.
@@ -223,6 +273,7 @@ impl CodeJudge {
             timeout_seconds: None,
             target: max_calls,
             pass_env: Vec::new(),
+            sandbox: None,
         };
         Self::new(config, rule, processes)
     }
@@ -230,23 +281,23 @@ impl CodeJudge {
     /// Runs the script on this input.
     pub async fn judge(
         &self,
-        stdin: String,
+        input: JudgeInput,
         targets: &dyn Targets,
         call: &CallContext,
     ) -> Result<Verdict, EvaluatorError> {
         let mut request =
             json!({ "script": self.config.script.as_written(), "cwd": self.config.cwd });
-        let (outcome, used) = self.grade(stdin, targets, call).await?;
+        let (Ran { outcome, sandbox }, used) = self.grade(input, targets, call).await?;
         let usage = used.as_ref().and_then(|used| used.usage);
         if let Some(used) = &used {
             request["target_proxy"] = used.shown();
         }
         match outcome {
-            Ok(verdict) => Ok(Verdict { request: Some(request), usage, ..verdict }),
+            Ok(verdict) => Ok(Verdict { request: Some(request), usage, sandbox, ..verdict }),
             Err(failure) => {
                 request["error"] = json!(failure.to_string());
                 let error = failure.into_error().with_request(request);
-                Err(EvaluatorError { usage: usage.map(Box::new), ..error })
+                Err(EvaluatorError { usage: usage.map(Box::new), sandbox, ..error })
             }
         }
     }
@@ -255,43 +306,72 @@ impl CodeJudge {
     /// fails the evaluator, whatever the script makes of it.
     async fn grade(
         &self,
-        stdin: String,
+        input: JudgeInput,
         targets: &dyn Targets,
         call: &CallContext,
-    ) -> Result<(Result<Verdict, ScriptFailure>, Option<Use>), EvaluatorError> {
+    ) -> Result<(Ran, Option<Use>), EvaluatorError> {
         let environment = self.rule.environment(targets.secret_variables());
         let Some(max_calls) = self.config.target else {
-            return Ok((self.run(None, stdin, environment, call).await, None));
+            return Ok((self.run(RunPlace::default(), input, environment, call).await, None));
         };
         // Before the proxy listens, which takes an open file, too.
-        let place = match self.processes.place_with_proxy(call).await {
-            Ok(place) => place,
-            Err(error) => return Ok((Err(error.into()), None)),
+        let permit = match self.processes.place_with_proxy(call).await {
+            Ok(place) => Some(place),
+            Err(error) => return Ok((Ran::failed(error.into()), None)),
         };
         let proxy = TargetProxy::start(max_calls, targets, call).await?;
-        let env = proxy.env().map_err(|error| {
+        let no_address = |error| {
             let message = format!("the target proxy has no address: {error}");
             EvaluatorError::new(FailureKind::Provider, message)
-        })?;
-        let outcome = tokio::select! {
-            outcome = self.run(Some(place), stdin, environment.with(env), call) => outcome,
-            () = proxy.serve(self.processes.proxy_connections()) => Err(ScriptFailure::Cancelled),
+        };
+        let place = RunPlace { permit, proxy_port: Some(proxy.port().map_err(no_address)?) };
+        let environment = environment.with(proxy.env().map_err(no_address)?);
+        let mut ran = tokio::select! {
+            ran = self.run(place, input, environment, call) => ran,
+            () = proxy.serve(self.processes.proxy_connections()) => Ran::failed(ScriptFailure::Cancelled),
         };
         let used = proxy.used();
-        let too_many = || ScriptFailure::TooManyCalls { max: used.max() };
-        let outcome = if used.refused { Err(too_many()) } else { outcome };
-        Ok((outcome, Some(used)))
+        if used.refused {
+            ran.outcome = Err(ScriptFailure::TooManyCalls { max: used.max() });
+        }
+        Ok((ran, Some(used)))
     }
 
+    /// In its sandbox, if it has one.
     async fn run(
         &self,
-        place: Option<RoomPermit<'_>>,
-        stdin: String,
+        place: RunPlace<'_>,
+        input: JudgeInput,
         env: ChildEnvironment,
         call: &CallContext,
-    ) -> Result<Verdict, ScriptFailure> {
-        let withheld = env.withheld().to_owned();
-        let command = Command {
+    ) -> Ran {
+        let argv = self.config.script.argv();
+        let program = JudgeProgram {
+            argv: &argv,
+            cwd: &self.config.cwd,
+            eval_dir: &self.eval_dir,
+            env: self.rule.env(),
+            child: &env,
+            processes: &self.processes,
+            proxy_port: place.proxy_port,
+        };
+        let sandbox = match program.confine(self.config.sandbox.as_ref(), input.files) {
+            Ok(sandbox) => sandbox,
+            Err(error) => return Ran::failed(ScriptFailure::NotConfined(error.to_string())),
+        };
+        let record = record_of(sandbox.as_ref());
+        let command = self.command(input.stdin, env, sandbox, call);
+        Ran { outcome: self.verdict(place.permit, command, call).await, sandbox: record }
+    }
+
+    fn command(
+        &self,
+        stdin: String,
+        env: ChildEnvironment,
+        sandbox: Option<Confinement>,
+        call: &CallContext,
+    ) -> Command {
+        Command {
             argv: self.config.script.argv(),
             cwd: self.config.cwd.clone(),
             env,
@@ -300,7 +380,18 @@ impl CodeJudge {
             output_cap: OUTPUT_CAP,
             // A grader has nothing to save.
             gentle: Gentle::Kill,
-        };
+            sandbox,
+        }
+    }
+
+    async fn verdict(
+        &self,
+        place: Option<RoomPermit<'_>>,
+        command: Command,
+        call: &CallContext,
+    ) -> Result<Verdict, ScriptFailure> {
+        let withheld = command.env.withheld().to_owned();
+        let hint = command.sandbox.as_ref().map(Confinement::hint);
         let output = match place {
             Some(place) => self.processes.run_in(place, command, call).await?,
             None => self.processes.run(command, call).await?,
@@ -308,7 +399,7 @@ impl CodeJudge {
         if output.ended.is_success() {
             return verdict::parse(&output.stdout);
         }
-        let failure = ScriptFailure::exited(&output);
+        let failure = ScriptFailure::exited(&output).in_sandbox(hint);
         if withheld.is_empty() {
             return Err(failure);
         }

@@ -58,6 +58,7 @@ impl Bench {
         let mut build = Build {
             on_error: agentv_core::evaluator::OnError::Zero,
             scrub_judges: false,
+            sandbox: None,
             digests: &crate::evaluators::FileDigests::default(),
             eval_dir: dir,
             search: &search,

@@ -1,7 +1,9 @@
 //! Members' verdicts → one verdict: by weights, by a script, or by a model.
 
 use crate::evaluators::ask::{Question, ask};
+use crate::evaluators::confine::{JudgeProgram, JudgedFiles, record_of, unconfined, with_sandbox};
 use crate::evaluators::reply;
+use crate::process::sandbox::{Confinement, SandboxSettings};
 use crate::process::{Command, EnvironmentRule, Gentle, Processes, RunError, Stdin, first_program};
 use agentv_core::evaluator::{JudgeChild, Needs, OnError};
 use agentv_core::prompt::fill;
@@ -17,7 +19,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) enum Aggregator {
     WeightedAverage { weights: BTreeMap<String, Weight> },
-    Code(Code),
+    Code(Box<Code>),
     Model { prompt: Option<String>, target: Option<String> },
 }
 
@@ -28,6 +30,8 @@ pub(super) struct Code {
     pub cwd: PathBuf,
     pub time_limit: Option<Duration>,
     pub rule: EnvironmentRule,
+    pub eval_dir: PathBuf,
+    pub sandbox: Option<SandboxSettings>,
     pub processes: Arc<Processes>,
 }
 
@@ -73,7 +77,8 @@ impl Aggregator {
 
     /// What it starts.
     pub(super) fn child(&self) -> Option<JudgeChild<'_>> {
-        let Self::Code(Code { rule, .. }) = self else { return None };
+        let Self::Code(code) = self else { return None };
+        let rule = &code.rule;
         let (access, passed) = (rule.access(), rule.passed());
         Some(JudgeChild { name: "aggregator".to_owned(), access, passed })
     }
@@ -102,23 +107,43 @@ impl Code {
         cx: &EvalContext<'_>,
     ) -> Result<Verdict, EvaluatorError> {
         let mut request = json!({ "aggregator": "code_judge", "script": self.script });
-        match self.run(members, cx).await {
+        let sandbox = self.confine(cx)?;
+        let record = record_of(sandbox.as_ref());
+        let outcome = match self.run(members, sandbox, cx).await {
             Ok(verdict) => Ok(Verdict { request: Some(request), ..verdict }),
             Err(error) => {
                 request["error"] = json!(error.message);
                 let misses = Some(vec![format!("Code aggregator failed: {}", error.message)]);
                 Err(EvaluatorError { misses, ..error.with_request(request) })
             }
-        }
+        };
+        with_sandbox(outcome, record)
+    }
+
+    fn confine(&self, cx: &EvalContext<'_>) -> Result<Option<Confinement>, EvaluatorError> {
+        let argv = Command::shell(&self.script);
+        let program = JudgeProgram {
+            argv: &argv,
+            cwd: &self.cwd,
+            eval_dir: &self.eval_dir,
+            env: self.rule.env(),
+            child: &self.rule.environment(cx.targets.secret_variables()),
+            processes: &self.processes,
+            proxy_port: None,
+        };
+        let sandbox = program.confine(self.sandbox.as_ref(), JudgedFiles::of(cx));
+        sandbox.map_err(|error| unconfined(&error))
     }
 
     async fn run(
         &self,
         members: &[&EvaluatorResult],
+        sandbox: Option<Confinement>,
         cx: &EvalContext<'_>,
     ) -> Result<Verdict, EvaluatorError> {
         let failed = |reason: String| EvaluatorError::new(FailureKind::Provider, reason);
-        let Self { script, cwd, time_limit, rule, processes } = self;
+        let Self { script, cwd, time_limit, rule, processes, .. } = self;
+        let hint = sandbox.as_ref().map(|sandbox| format!("; {}", sandbox.hint()));
         let stdin = number::to_string_pretty(&json!({ "results": results(members) }))
             .map_err(|error| failed(error.to_string()))?;
         let command = Command {
@@ -129,6 +154,7 @@ impl Code {
             time_limit: time_limit.or(cx.call.time_limit),
             output_cap: OUTPUT_CAP,
             gentle: Gentle::Kill,
+            sandbox,
         };
         let output = processes.run(command, cx.call).await.map_err(|error| match error {
             RunError::TimedOut { after, .. } => {
@@ -139,9 +165,11 @@ impl Code {
                 failed(format!("cannot run `{program}`: {source}"))
             }
             RunError::Cancelled => failed("the run was stopped".to_owned()),
+            RunError::Sandbox(_) | RunError::OverLimit { .. } => failed(error.to_string()),
         })?;
         if !output.ended.is_success() {
-            return Err(failed(format!("the script failed: {}", output.stderr.tail(2000))));
+            let (said, hint) = (output.stderr.tail(2000), hint.unwrap_or_default());
+            return Err(failed(format!("the script failed: {said}{hint}")));
         }
         let text = output.stdout.text_lossy();
         let (score, verdict) = printed(text.trim()).ok_or_else(|| {

@@ -83,13 +83,15 @@ fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggr
             let script: String = own.need_of(&["path", "script", "command"])?;
             Script::Shell(script.clone()).check_files("path", &cwd, &mut own);
             depends_on_words(&script, &cwd, build);
-            Some(Aggregator::Code(Code {
+            Some(Aggregator::Code(Box::new(Code {
                 script,
                 cwd,
                 time_limit,
                 rule: EnvironmentRule::of_program(env, build.scrub_judges, &passed),
+                eval_dir: build.eval_dir.to_owned(),
+                sandbox: build.sandbox.cloned(),
                 processes: Arc::clone(build.processes),
-            }))
+            })))
         }
         "llm_judge" => {
             let target = own.take("target");
@@ -107,7 +109,7 @@ fn aggregator(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Aggr
             Some(Aggregator::Model { prompt, target })
         }
         other => {
-            let message = format!("there is no aggregator of type `{other}`");
+            let message = format!("unknown aggregator type `{other}`");
             own.error("composite::aggregator", "type", message)
                 .help("use weighted_average, code_judge or llm_judge");
             return None;

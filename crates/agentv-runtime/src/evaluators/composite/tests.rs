@@ -19,7 +19,7 @@ fn what_is_missing_is_named() {
     refuses(&json!({"evaluators": members()}), "needs an `aggregator`");
     refuses(
         &json!({"evaluators": members(), "aggregator": {"type": "best"}}),
-        "no aggregator of type `best`",
+        "unknown aggregator type `best`",
     );
     refuses(
         &json!({"evaluators": members(), "aggregator": {"type": "weighted_average", "weights": {"a": -1}}}),

@@ -198,7 +198,7 @@ fn read_formats(fields: &mut Fields<'_, '_>) -> Option<Vec<DateFormat>> {
             Some(Err(problem)) => problem,
             None => format!("it is {}", node.describe()),
         };
-        let message = format!("this is no date format for {}: {problem}", fields.owner());
+        let message = format!("not a date format for {}: {problem}", fields.owner());
         fields
             .error_at("field_accuracy::format", node.span, message)
             .help("write it like `YYYY-MM-DD` or `DD MMM YYYY`");

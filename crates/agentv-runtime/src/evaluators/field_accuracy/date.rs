@@ -81,7 +81,7 @@ impl DateFormat {
                 (None, 'Z') => (Token::Zone, &rest[1..]),
                 (None, 'T') => (Token::Literal('T'), &rest[1..]),
                 (None, letter) if letter.is_alphabetic() => {
-                    return Err(format!("it has no meaning for `{letter}`"));
+                    return Err(format!("`{letter}` has no meaning"));
                 }
                 (None, other) => (Token::Literal(other), &rest[other.len_utf8()..]),
             };
@@ -258,9 +258,9 @@ mod tests {
             ("YYYY-MM", "it must have a day (`DD`), once"),
             ("YYYY-DD", "it must have a month (`MM` or `MMM`), once"),
             ("YYYY-MM-MMM-DD", "it must have a month (`MM` or `MMM`), once"),
-            ("DD.MM.YY", "it has no meaning for `Y`"),
-            ("yyyy-mm-dd", "it has no meaning for `y`"),
-            ("YYYY年", "it has no meaning for `年`"),
+            ("DD.MM.YY", "`Y` has no meaning"),
+            ("yyyy-mm-dd", "`y` has no meaning"),
+            ("YYYY年", "`年` has no meaning"),
         ] {
             assert_eq!(DateFormat::parse(format), Err(problem.to_owned()), "{format}");
         }

@@ -50,10 +50,10 @@ fn parse_places(text: &str, steps: &mut Vec<Step>) -> Result<(), String> {
     while !rest.is_empty() {
         let Some((place, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']'))
         else {
-            return Err("a bracket is out of place".to_owned());
+            return Err("misplaced bracket".to_owned());
         };
         let Some(place) = whole_number(place) else {
-            return Err(format!("`[{place}]` is no place in a list"));
+            return Err(format!("`[{place}]` is not a list index"));
         };
         steps.push(Step::Place(place));
         rest = after;
@@ -109,13 +109,13 @@ mod tests {
             ("a..b", "a key is missing before or after a dot"),
             (".a", "a key is missing before or after a dot"),
             ("a.", "a key is missing before or after a dot"),
-            ("a[0", "a bracket is out of place"),
-            ("a[0]b", "a bracket is out of place"),
-            ("a[x]", "`[x]` is no place in a list"),
-            ("a[]", "`[]` is no place in a list"),
-            ("a[-1]", "`[-1]` is no place in a list"),
-            ("a[+1]", "`[+1]` is no place in a list"),
-            ("a[99999999999999999999]", "`[99999999999999999999]` is no place in a list"),
+            ("a[0", "misplaced bracket"),
+            ("a[0]b", "misplaced bracket"),
+            ("a[x]", "`[x]` is not a list index"),
+            ("a[]", "`[]` is not a list index"),
+            ("a[-1]", "`[-1]` is not a list index"),
+            ("a[+1]", "`[+1]` is not a list index"),
+            ("a[99999999999999999999]", "`[99999999999999999999]` is not a list index"),
         ] {
             assert_eq!(Path::parse(path), Err(problem.to_owned()), "{path}");
         }

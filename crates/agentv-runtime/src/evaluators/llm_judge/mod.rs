@@ -23,6 +23,7 @@ mod tests;
 pub use config::{LlmJudgeConfig, VoteRule};
 
 use super::ask::{Question, ask};
+use super::confine::with_sandbox;
 use super::{Build, FromConfig, reply};
 use crate::config::Fields;
 use crate::process::Processes;
@@ -30,7 +31,7 @@ use agentv_core::evaluator::{AnswerDetail, JudgeChild, Needs};
 use agentv_core::{EvalContext, Evaluator, EvaluatorError, NamedProvider, Verdict};
 use async_trait::async_trait;
 use config::Judges;
-use prompt::Prompt;
+use prompt::{Prompt, RenderedPrompt};
 use rubric::Rubrics;
 use serde_json::json;
 use std::sync::Arc;
@@ -135,14 +136,15 @@ impl Evaluator for LlmJudge {
     }
 
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
-        let user = match &self.task {
+        let RenderedPrompt { text, sandbox } = match &self.task {
             Task::Grade(prompt) => prompt.render(cx, &self.processes).await?,
-            Task::Check(rubrics) => rubrics.prompt(cx),
+            Task::Check(rubrics) => RenderedPrompt { text: rubrics.prompt(cx), sandbox: None },
         };
-        match &self.judges {
-            Judges::Default => self.grade(&cx.targets.judge()?, &user, cx).await,
-            Judges::One(name) => self.grade(&cx.targets.named(name)?, &user, cx).await,
-            Judges::Panel { names, vote } => panel::ask(self, names, *vote, &user, cx).await,
-        }
+        let outcome = match &self.judges {
+            Judges::Default => self.grade(&cx.targets.judge()?, &text, cx).await,
+            Judges::One(name) => self.grade(&cx.targets.named(name)?, &text, cx).await,
+            Judges::Panel { names, vote } => panel::ask(self, names, *vote, &text, cx).await,
+        };
+        with_sandbox(outcome, sandbox)
     }
 }

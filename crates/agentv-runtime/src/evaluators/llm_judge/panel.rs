@@ -40,7 +40,8 @@ pub(super) async fn ask(
             EvaluatorError::new(FailureKind::Provider, "the panel has no judges")
         });
         let message = format!("no judge of the panel could vote; the last one: {}", error.message);
-        return Err(EvaluatorError { message, votes: Some(votes), usage: total.boxed(), ..error });
+        let votes = Some(votes.into());
+        return Err(EvaluatorError { message, votes, usage: total.boxed(), ..error });
     }
     Ok(Verdict { votes: Some(votes), usage: total.usage(), ..together(verdicts, vote) })
 }

@@ -1,16 +1,18 @@
 //! What a judge is told.
 
 use crate::config::{Fields, Kind, Node};
+use crate::evaluators::confine::{JudgeProgram, JudgedFiles, record_of, unconfined};
 use crate::evaluators::script::Script;
 use crate::evaluators::{Build, payload, template};
+use crate::process::sandbox::{Confinement, SandboxSettings};
 use crate::process::{Command, EnvironmentRule, Gentle, Processes, RunError, Stdin};
 use agentv_core::evaluator::JudgeChild;
 use agentv_core::prompt::fill;
 use agentv_core::{EvalContext, EvaluatorError};
-use agentv_wire::{FailureKind, Object, number};
+use agentv_wire::{FailureKind, Object, SandboxRecord, number};
 use serde::Serialize;
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The prompt of judges that bring none.
 const DEFAULT: &str = "\
@@ -43,12 +45,24 @@ pub(super) enum PromptSource {
     Default,
     Template(String),
     /// A program that prints the template.
-    Script {
-        script: Script,
-        cwd: PathBuf,
-        config: Option<Object>,
-        rule: EnvironmentRule,
-    },
+    Script(Box<PromptScript>),
+}
+
+#[derive(Debug)]
+pub(super) struct PromptScript {
+    script: Script,
+    cwd: PathBuf,
+    eval_dir: PathBuf,
+    config: Option<Object>,
+    rule: EnvironmentRule,
+    sandbox: Option<SandboxSettings>,
+}
+
+/// A prompt, and the sandbox of the program that printed it.
+#[derive(Debug)]
+pub(super) struct RenderedPrompt {
+    pub text: String,
+    pub sandbox: Option<Box<SandboxRecord>>,
 }
 
 impl Prompt {
@@ -59,7 +73,7 @@ impl Prompt {
             PromptSource::Template(text) => {
                 ["output_messages", "trace_summary"].iter().any(|name| text.contains(name))
             }
-            PromptSource::Script { .. } => true,
+            PromptSource::Script(_) => true,
         };
         in_source || self.include_trace
     }
@@ -144,32 +158,37 @@ fn from_script(
     };
     build.depends_on(&found.path);
     *last = found.path.to_string_lossy().into_owned();
-    let cwd =
-        found.path.parent().map_or_else(|| build.eval_dir.to_owned(), std::path::Path::to_owned);
-    let script = Script::Argv(argv);
-    let rule = EnvironmentRule::of_program(fields.env(), build.scrub_judges, passed);
-    Some(PromptSource::Script { script, cwd, config: own_config.or(config), rule })
+    let cwd = found.path.parent().map_or_else(|| build.eval_dir.to_owned(), Path::to_owned);
+    Some(PromptSource::Script(Box::new(PromptScript {
+        script: Script::Argv(argv),
+        cwd,
+        eval_dir: build.eval_dir.to_owned(),
+        config: own_config.or(config),
+        rule: EnvironmentRule::of_program(fields.env(), build.scrub_judges, passed),
+        sandbox: build.sandbox.cloned(),
+    })))
 }
 
 impl Prompt {
     /// The program that prints it, if one does.
     pub(super) fn program(&self) -> Option<&str> {
         match &self.source {
-            PromptSource::Script { script, .. } => script.program(),
+            PromptSource::Script(script) => script.script.program(),
             PromptSource::Default | PromptSource::Template(_) => None,
         }
     }
 
     /// The same with the secrets that it gets.
     pub(super) fn child(&self) -> Option<JudgeChild<'_>> {
-        let PromptSource::Script { rule, .. } = &self.source else { return None };
+        let PromptSource::Script(script) = &self.source else { return None };
+        let rule = &script.rule;
         let (access, passed) = (rule.access(), rule.passed());
         Some(JudgeChild { name: "prompt".to_owned(), access, passed })
     }
 
     /// Whether a program prints it.
     pub(super) fn is_script(&self) -> bool {
-        matches!(self.source, PromptSource::Script { .. })
+        matches!(self.source, PromptSource::Script(_))
     }
 
     /// The prompt for this case and answer.
@@ -177,23 +196,15 @@ impl Prompt {
         &self,
         cx: &EvalContext<'_>,
         processes: &Processes,
-    ) -> Result<String, EvaluatorError> {
+    ) -> Result<RenderedPrompt, EvaluatorError> {
+        let mut sandbox = None;
         let template: Cow<'_, str> = match &self.source {
             PromptSource::Default => DEFAULT.into(),
             PromptSource::Template(template) => template.as_str().into(),
-            PromptSource::Script { script, cwd, config, rule } => {
-                let stdin = payload::text(cx, config.as_ref())
-                    .map_err(|error| failed(&error.to_string()))?;
-                let command = Command {
-                    argv: script.argv(),
-                    cwd: cwd.clone(),
-                    env: rule.environment(cx.targets.secret_variables()),
-                    stdin: Stdin::Bytes(stdin.into_bytes()),
-                    time_limit: cx.call.time_limit,
-                    output_cap: OUTPUT_CAP,
-                    gentle: Gentle::Kill,
-                };
-                run(command, cx, processes).await?.into()
+            PromptSource::Script(script) => {
+                let printed = script.run(cx, processes).await?;
+                sandbox = printed.sandbox;
+                printed.text.into()
             }
         };
         let mut prompt = fill(&template, |name| variable(name, cx));
@@ -206,7 +217,46 @@ impl Prompt {
             prompt.push_str("\n\n[[ ## trace_summary ## ]]\n");
             prompt.push_str(&trace_summary(cx));
         }
-        Ok(prompt)
+        Ok(RenderedPrompt { text: prompt, sandbox })
+    }
+}
+
+impl PromptScript {
+    /// What it prints, in its sandbox if it has one.
+    async fn run(
+        &self,
+        cx: &EvalContext<'_>,
+        processes: &Processes,
+    ) -> Result<RenderedPrompt, EvaluatorError> {
+        let argv = self.script.argv();
+        let env = self.rule.environment(cx.targets.secret_variables());
+        let program = JudgeProgram {
+            argv: &argv,
+            cwd: &self.cwd,
+            eval_dir: &self.eval_dir,
+            env: self.rule.env(),
+            child: &env,
+            processes,
+            proxy_port: None,
+        };
+        let sandbox = program.confine(self.sandbox.as_ref(), JudgedFiles::of(cx));
+        let sandbox = sandbox.map_err(|error| unconfined(&error))?;
+        let record = record_of(sandbox.as_ref());
+        let stdin = payload::text(cx, self.config.as_ref());
+        let command = Command {
+            argv,
+            cwd: self.cwd.clone(),
+            env,
+            stdin: Stdin::Bytes(stdin.map_err(|error| failed(&error.to_string()))?.into_bytes()),
+            time_limit: cx.call.time_limit,
+            output_cap: OUTPUT_CAP,
+            gentle: Gentle::Kill,
+            sandbox,
+        };
+        match run(command, cx, processes).await {
+            Ok(text) => Ok(RenderedPrompt { text, sandbox: record }),
+            Err(error) => Err(EvaluatorError { sandbox: record, ..error }),
+        }
     }
 }
 
@@ -215,22 +265,22 @@ async fn run(
     cx: &EvalContext<'_>,
     processes: &Processes,
 ) -> Result<String, EvaluatorError> {
+    let hint = command.sandbox.as_ref().map(Confinement::hint);
     let output = processes.run(command, cx.call).await.map_err(|error| match error {
         RunError::TimedOut { after, .. } => {
-            let kind = FailureKind::Timeout;
-            EvaluatorError::new(
-                kind,
-                format!(
-                    "Prompt template execution failed: timed out after {}ms",
-                    after.as_millis()
-                ),
-            )
+            let message = format!(
+                "Prompt template execution failed: timed out after {}ms",
+                after.as_millis()
+            );
+            EvaluatorError::new(FailureKind::Timeout, message)
         }
         RunError::Spawn { program, source } => failed(&format!("cannot run `{program}`: {source}")),
         RunError::Cancelled => failed("the run was stopped"),
+        RunError::Sandbox(_) | RunError::OverLimit { .. } => failed(&error.to_string()),
     })?;
     if !output.ended.is_success() {
-        return Err(failed(&format!("the script failed: {}", output.stderr.tail(2000))));
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        return Err(failed(&format!("the script failed: {}{hint}", output.stderr.tail(2000))));
     }
     let text = output.stdout.text_lossy().trim().to_owned();
     if text.is_empty() { Err(failed("the script printed nothing")) } else { Ok(text) }

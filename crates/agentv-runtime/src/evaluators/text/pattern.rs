@@ -89,7 +89,7 @@ fn complaint(error: &regex::Error) -> String {
     }
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
-    format!("is no regular expression: {}", last.trim_start_matches("error: "))
+    format!("is not a valid regular expression: {}", last.trim_start_matches("error: "))
 }
 
 #[async_trait]
@@ -152,11 +152,11 @@ mod tests {
     fn a_bad_pattern_is_noted_where_it_stands() {
         check_note(
             &json!("a(b"),
-            "pattern: `pattern` of evaluator `e` is no regular expression: unclosed group",
+            "pattern: `pattern` of evaluator `e` is not a valid regular expression: unclosed group",
         );
         check_note(
             &json!("(?=a)"),
-            "pattern: `pattern` of evaluator `e` is no regular expression: look-around, \
+            "pattern: `pattern` of evaluator `e` is not a valid regular expression: look-around, \
              including look-ahead and look-behind, is not supported",
         );
         check_note(
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(
             Bench::new("regex", &json!({ "value": "[" })).notes(),
             [
-                "value: `pattern` of evaluator `e` is no regular expression: unclosed character class"
+                "value: `pattern` of evaluator `e` is not a valid regular expression: unclosed character class"
             ]
         );
         assert_eq!(

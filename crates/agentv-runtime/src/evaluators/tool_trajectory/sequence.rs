@@ -57,7 +57,7 @@ fn why_not_found(
         return format!("{step}, but call {} has other arguments: {why}", at + 1);
     }
     if calls.iter().any(|call| call.tool == *tool) {
-        return format!("{step}, but there is no further call of it");
+        return format!("{step}, but it was not called again");
     }
     format!("{step}, but it was never called")
 }

@@ -96,7 +96,7 @@ fn in_order_sequence_with_a_hole() {
     let hits = ["Found A at call 1", "Found C at call 2"];
     let miss = "Step 2: expected B, but it was never called";
     check(&sequence("in_order", "ABC"), &calls("AC"), 0.0, &hits, &[miss]);
-    let miss = "Step 2: expected A, but there is no further call of it";
+    let miss = "Step 2: expected A, but it was not called again";
     check(&sequence("in_order", "AA"), &calls("AB"), 0.0, &["Found A at call 1"], &[miss]);
 }
 

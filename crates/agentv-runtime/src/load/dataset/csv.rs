@@ -12,6 +12,7 @@ use csv_core::{ReadFieldResult, ReadRecordResult};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
+use std::sync::{Mutex, PoisonError};
 
 /// What the head of a table says of its rows.
 #[derive(Debug)]
@@ -25,20 +26,22 @@ pub(in crate::load) struct Table {
 }
 
 /// What is between cells.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(in crate::load) struct Dialect {
     pub separator: u8,
+    /// Takes rows apart, one at a time. It is kept, since its tables take longer to make than a row to read.
+    row_reader: Box<Mutex<csv_core::Reader>>,
 }
 
 impl Dialect {
     pub(in crate::load) fn new(separator: u8) -> Self {
-        Self { separator }
+        Self { separator, row_reader: Box::new(Mutex::new(reader(separator))) }
     }
+}
 
-    /// A reader is made anew for each text: one that was copied, or used, is not the same.
-    fn reader(&self) -> csv_core::Reader {
-        csv_core::ReaderBuilder::new().delimiter(self.separator).build()
-    }
+/// A reader of its own for each use: a copy of a `csv_core::Reader` does not read what the first one reads.
+fn reader(separator: u8) -> csv_core::Reader {
+    csv_core::ReaderBuilder::new().delimiter(separator).build()
 }
 
 /// A row may be this long. A longer one is a quote that nobody closed, and would take the rest of the file with it.
@@ -65,7 +68,7 @@ impl Records {
     pub(in crate::load) fn new(input: BufReader<File>, dialect: &Dialect, seen: Seen) -> Self {
         Self {
             input,
-            splitter: dialect.reader(),
+            splitter: reader(dialect.separator),
             separator: dialect.separator,
             buffer: Vec::new(),
             scratch: vec![0; 8 * 1024].into(),
@@ -161,7 +164,8 @@ struct Cell {
 
 impl Cells {
     pub(in crate::load) fn of(row: &str, dialect: &Dialect) -> Self {
-        let mut reader = dialect.reader();
+        let mut reader = dialect.row_reader.lock().unwrap_or_else(PoisonError::into_inner);
+        reader.reset();
         let input = row.as_bytes();
         let mut output = vec![0; input.len() + 1];
         let (mut start, mut at, mut end) = (0, 0, 0);

@@ -109,7 +109,7 @@ pub(in crate::load) fn read(
     check_columns(&columns, defaults, criteria, notes);
     let has_ids = columns.iter().any(|column| column.place == ColumnPlace::Case("id"));
     if !has_ids && notes.errors() == before {
-        let message = "there is no column `id`, so each case gets an id from a hash of its input";
+        let message = "no column `id`: each case gets an id from a hash of its input";
         notes
             .warning("csv::id", Some(Span::default()), message)
             .help("add a column `id`: results stay comparable when an input is edited");
@@ -204,11 +204,8 @@ fn columns(cells: &Cells, defaults: &Defaults, notes: &mut Notes) -> Vec<Column>
             let message = format!("column {} has no name, so it is not read", number + 1);
             notes.warning("csv::header", Some(span), message).help("name it, or remove it");
         } else if let Some(twin) = columns.iter().position(is_twin) {
-            let message = format!(
-                "the column `{}` stands twice: column {} is it, too",
-                column.name,
-                twin + 1
-            );
+            let message =
+                format!("duplicate column `{}` (first used as column {})", column.name, twin + 1);
             notes.error("csv::header", Some(span), message).help("rename or remove one of them");
         } else if is_grader(&column, defaults) {
             let message = format!(
@@ -303,7 +300,7 @@ fn check_columns(columns: &[Column], defaults: &Defaults, criteria: Presence, no
         let help = near.into_iter().next().unwrap_or_else(|| {
             format!("add the column, or `{name}:` for all rows to the YAML file of the same name")
         });
-        let message = format!("there is no column `{name}`");
+        let message = format!("missing column `{name}`");
         notes.error("csv::header", Some(Span::default()), message).help(help);
     }
 }

@@ -101,22 +101,39 @@ fn lists_cases(root: &Node<'_>) -> bool {
     CASES.iter().any(|key| root.get(key).is_some())
 }
 
+/// Whether a file holds cases by what is in it alone, for directories that may hold all kinds of files.
+pub(super) fn shows_cases(path: &Path) -> bool {
+    match Format::of(path) {
+        Some(Format::Yaml) => {
+            !is_sidecar(path) && file_input::read_to_string(path).is_ok_and(|text| has_cases(&text))
+        }
+        Some(Format::Jsonl) => first_line(path, is_case),
+        Some(Format::Json | Format::Csv) => is_eval_file(path),
+        None => false,
+    }
+}
+
 /// Whether the first line is a record of a run.
 fn has_results(path: &Path) -> bool {
+    first_line(path, |record| record.get("eval_id").is_some() && record.get("id").is_none())
+}
+
+/// Whether the first line is JSON of this kind.
+fn first_line(path: &Path, is_kind: impl Fn(&Node<'_>) -> bool) -> bool {
     let mut line = Vec::new();
     let read = file_input::open(path)
         .and_then(|file| file_input::read_line(&mut BufReader::new(file), &mut line, CAP));
     let line = read.ok().and_then(|_| std::str::from_utf8(&line).ok()).unwrap_or_default();
-    let record = json::parse(line.trim_start_matches('\u{feff}')).ok();
-    record.is_some_and(|record| record.get("eval_id").is_some() && record.get("id").is_none())
+    json::parse(line.trim_start_matches('\u{feff}')).is_ok_and(|record| is_kind(&record))
+}
+
+fn is_case(item: &Node<'_>) -> bool {
+    item.get("id").is_some()
+        && TEXTS.iter().any(|keys| keys.iter().any(|key| item.get(key).is_some()))
 }
 
 fn is_json_suite(text: &str) -> bool {
     let Ok(root) = json::parse(text.strip_prefix('\u{feff}').unwrap_or(text)) else { return false };
-    let is_case = |item: &Node<'_>| {
-        item.get("id").is_some()
-            && TEXTS.iter().any(|keys| keys.iter().any(|key| item.get(key).is_some()))
-    };
     match root.as_list() {
         Some(items) => items.first().is_some_and(is_case),
         None => lists_cases(&root),

@@ -1,6 +1,7 @@
 //! Where things are: the repository's root, the eval files that arguments name, the targets file.
 
 use super::format::{Format, is_eval_file, is_sidecar};
+use super::suites::{FoundSuites, suites_in};
 use crate::file_input;
 use crate::load::select::glob;
 use agentv_core::SuiteId;
@@ -32,14 +33,14 @@ impl DiscoverError {
                 if let Some(dir) = missing.iter().find(|path| Path::new(path).is_dir()) {
                     let dir = dir.trim_end_matches('/');
                     return format!(
-                        "`{dir}` is a directory: name its files, e.g. `'{dir}/**/*.yaml'`"
+                        "`{dir}` has no files with cases; files that Git ignores do not count"
                     );
                 }
                 match missing
                     .iter()
                     .find(|path| Format::of(Path::new(path)).is_some() && !path.contains('*'))
                 {
-                    Some(path) => format!("there is no file `{path}` here"),
+                    Some(path) => format!("`{path}` does not exist"),
                     None => format!("eval files end in {}", Format::ENDINGS),
                 }
             }
@@ -47,9 +48,10 @@ impl DiscoverError {
     }
 }
 
-/// The nearest directory from here upwards that holds `.git`, else the directory itself.
+/// The nearest directory from here upwards that holds `.git`, else the project's: files are looked for up to there.
 pub fn repo_root(working_dir: &Path) -> PathBuf {
-    working_dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(working_dir).to_owned()
+    let repository = working_dir.ancestors().find(|dir| dir.join(".git").exists());
+    repository.map_or_else(|| project_root(working_dir), Path::to_owned)
 }
 
 /// The project that a directory belongs to: the nearest one from here upwards that holds `.agentv/` or `.git`, else the
@@ -59,8 +61,13 @@ pub fn project_root(working_dir: &Path) -> PathBuf {
     working_dir.ancestors().find(is_root).unwrap_or(working_dir).to_owned()
 }
 
-/// The eval files that the arguments name, sorted. A file that is named twice is there once, as it is spelled first.
-pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBuf>, DiscoverError> {
+/// The eval files that the arguments name, sorted: files, patterns, and directories with all suites below them. A file
+/// that is named twice is there once, as it is spelled first.
+pub fn eval_files(
+    arguments: &[String],
+    working_dir: &Path,
+    repo_root: &Path,
+) -> Result<FoundSuites, DiscoverError> {
     let arguments: Vec<&str> = arguments
         .iter()
         .map(|argument| argument.trim())
@@ -70,10 +77,15 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
         return Err(DiscoverError::NoPaths);
     }
     let mut files = Vec::new();
+    let mut others = Vec::new();
     let mut missing = Vec::new();
     for argument in arguments {
         let path = working_dir.join(argument);
-        let found = if Format::of(&path).is_some() && path.exists() && !path.is_dir() {
+        let found = if path.is_dir() {
+            let below = suites_in(&path, repo_root);
+            others.extend(below.others);
+            below.suites
+        } else if Format::of(&path).is_some() && path.exists() {
             vec![path]
         } else {
             glob::expand(argument, working_dir)
@@ -90,9 +102,9 @@ pub fn eval_files(arguments: &[String], working_dir: &Path) -> Result<Vec<PathBu
     if !missing.is_empty() {
         return Err(DiscoverError::NoMatch(missing));
     }
-    let mut files = each_once(files);
-    files.sort();
-    Ok(files)
+    let mut suites = each_once(files);
+    suites.sort();
+    Ok(FoundSuites { suites, others: each_once(others) })
 }
 
 /// Leaves out files that are named before, however they are spelled. What cannot be looked at stays.
@@ -133,6 +145,12 @@ pub(in crate::load) const TARGETS_FILES: [&str; 5] = [
     ".agentv/targets.yml",
     "agentv.config.yaml",
 ];
+
+/// Whether all cases may depend on this file: targets, configuration, environment variables.
+pub fn is_shared_file(path: &Path) -> bool {
+    let names = [".env", ".agentv.yaml", ".agentv/config.yaml"];
+    TARGETS_FILES.iter().chain(&names).any(|name| path.ends_with(name))
+}
 
 /// The targets file in a directory.
 pub fn targets_in(dir: &Path) -> Option<PathBuf> {

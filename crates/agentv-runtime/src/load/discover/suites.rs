@@ -1,6 +1,6 @@
 //! The suites of a directory, for those who name no file: what lies in `evals/`, and what is called `*.eval.*`.
 
-use super::format::{Format, is_eval_file, is_sidecar};
+use super::format::{Format, is_eval_file, is_sidecar, shows_cases};
 use super::paths::{TARGETS_FILES, each_once};
 use ignore::WalkBuilder;
 use std::ffi::OsStr;
@@ -21,6 +21,15 @@ pub struct FoundSuites {
 /// Looks through a directory. What Git ignores is no suite, nor is anything hidden, in `node_modules`, a targets file, a
 /// configuration, or what stands beside a dataset.
 pub fn suites_below(dir: &Path, repo_root: &Path) -> FoundSuites {
+    look_through(dir, repo_root, |_| false)
+}
+
+/// The same for a directory that the user named: there, every file with cases is a suite.
+pub fn suites_in(dir: &Path, repo_root: &Path) -> FoundSuites {
+    look_through(dir, repo_root, shows_cases)
+}
+
+fn look_through(dir: &Path, repo_root: &Path, is_suite: fn(&Path) -> bool) -> FoundSuites {
     let starts_in_suites = dir.strip_prefix(repo_root).is_ok_and(is_in_suites_dir);
     let mut found = FoundSuites::default();
     let walk = WalkBuilder::new(dir)
@@ -45,6 +54,8 @@ pub fn suites_below(dir: &Path, repo_root: &Path) -> FoundSuites {
                 // Of JSON and tables nobody would think so.
                 found.others.push(path.to_owned());
             }
+        } else if is_suite(path) {
+            found.suites.push(path.to_owned());
         }
     }
     found.suites = each_once(found.suites);
@@ -75,6 +86,16 @@ mod tests {
 
     #[track_caller]
     fn check(files: &[(&str, &str)], from: &str, suites: &[&str], others: &[&str]) {
+        check_by(suites_below, files, from, (suites, others));
+    }
+
+    #[track_caller]
+    fn check_by(
+        look: fn(&Path, &Path) -> FoundSuites,
+        files: &[(&str, &str)],
+        from: &str,
+        (suites, others): (&[&str], &[&str]),
+    ) {
         let dir = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = dir.path().join(path);
@@ -82,7 +103,7 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let start = dir.path().join(from);
-        let found = suites_below(&start, dir.path());
+        let found = look(&start, dir.path());
         let shown = |paths: Vec<PathBuf>| -> Vec<String> {
             let paths = paths.into_iter();
             paths.map(|path| path.strip_prefix(&start).unwrap().display().to_string()).collect()
@@ -107,6 +128,21 @@ mod tests {
         check(&files, "", &suites, &[]);
         check(&files, "evals", &["a.yaml", "c.jsonl", "deep/b.yml"], &[]);
         check(&files, "evals/deep", &["b.yml"], &[]);
+    }
+
+    #[test]
+    fn in_a_named_directory_every_file_with_cases_is_a_suite() {
+        let files = [
+            ("a.yaml", SUITE),
+            ("deep/b.jsonl", "{\"id\": \"a\", \"input_messages\": []}\n"),
+            ("calls.jsonl", "{\"id\": \"a\"}\n"),
+            ("chart.yaml", "{{ template }}\n"),
+            ("evals/empty.yaml", "services: {}\n"),
+            ("targets.yaml", "targets: []\n"),
+            ("out.jsonl", "{\"eval_id\": \"a\", \"score\": 1}\n"),
+        ];
+        let suites: &[&str] = &["a.yaml", "deep/b.jsonl"];
+        check_by(suites_in, &files, "", (suites, &["evals/empty.yaml"]));
     }
 
     #[test]

@@ -23,7 +23,7 @@ const CAP: usize = 64 << 20;
 pub enum ChangedError {
     #[error("`--changed-since` needs a Git repository, and `{}` is in none", .0.display())]
     NoRepository(PathBuf),
-    #[error("`{0}` is no revision that Git knows here")]
+    #[error("Git does not know the revision `{0}`")]
     NoRevision(String),
     #[error("`--changed-since` needs the program `git`: {0}")]
     NoGit(io::Error),
@@ -77,6 +77,7 @@ impl Git<'_> {
             time_limit: Some(LIMIT),
             output_cap: CAP,
             gentle: Gentle::Kill,
+            sandbox: None,
         };
         let failed = |how: String| ChangedError::Git { command: args.join(" "), how };
         let output = match self.processes.run(command, &CancellationToken::new()).await {

@@ -15,7 +15,7 @@ pub struct Glob {
 
 /// A pattern that cannot be used.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{pattern}` is no pattern: {reason}")]
+#[error("`{pattern}` is not a valid pattern: {reason}")]
 pub struct BadGlob {
     pattern: String,
     reason: String,

@@ -7,9 +7,14 @@ use crate::hash::ContentHasher;
 use crate::load::dataset::source::Pick;
 use crate::load::suite::case;
 use crate::load::{LoadedSuite, Ordinals};
+use agentv_core::{EvalId, SuiteId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The ids of cases in each suite.
+pub type CasesBySuite = BTreeMap<SuiteId, BTreeSet<EvalId>>;
 
 /// All that narrows a run down. A case must be wanted by each of these.
 #[derive(Debug, Clone, Default)]
@@ -18,8 +23,9 @@ pub struct Selection {
     pub eval_id: Option<Glob>,
     /// One of these is enough.
     pub filters: Vec<IdFilter>,
-    /// One of these is enough.
-    pub tags: Vec<String>,
+    pub tags: TagFilter,
+    /// Only these cases of these suites.
+    pub only: Option<Arc<CasesBySuite>>,
     /// Only cases that depend on one of these files.
     pub changed: Option<Arc<ChangedFiles>>,
     /// So many of those that are left.
@@ -69,7 +75,7 @@ impl IdFilter {
 
 /// A text that is no shard.
 #[derive(Debug, thiserror::Error)]
-#[error("`{0}` is no shard")]
+#[error("`{0}` is not a shard")]
 pub struct BadShard(String);
 
 impl FromStr for Shard {
@@ -96,10 +102,11 @@ impl Shard {
 impl Selection {
     /// Whether nothing is left out.
     pub fn is_all(&self) -> bool {
-        let Self { eval_id, filters, tags, changed, sample, shard } = self;
+        let Self { eval_id, filters, tags, only, changed, sample, shard } = self;
         eval_id.is_none()
             && filters.is_empty()
             && tags.is_empty()
+            && only.is_none()
             && changed.is_none()
             && sample.is_none()
             && shard.is_none()
@@ -110,10 +117,12 @@ impl Selection {
         if self.eval_id.is_none() && self.filters.is_empty() && self.tags.is_empty() {
             return true;
         }
+        // Tags first: those of all cases are noted.
+        let has_tag = self.tags.wants(node);
         let id = || case::id(node).unwrap_or_default();
-        self.eval_id.as_ref().is_none_or(|glob| glob.matches(id()))
+        has_tag
+            && self.eval_id.as_ref().is_none_or(|glob| glob.matches(id()))
             && (self.filters.is_empty() || self.filters.iter().any(|filter| filter.wants(id())))
-            && (self.tags.is_empty() || has_tag(node, &self.tags))
     }
 
     /// Whether lots are to be drawn for the cases.
@@ -155,15 +164,47 @@ impl Selection {
     }
 }
 
-fn has_tag(node: &Node<'_>, wanted: &[String]) -> bool {
-    let is_wanted =
-        |tag: &Node<'_>| tag.as_text().is_some_and(|tag| wanted.iter().any(|wanted| wanted == tag));
-    match node.get("tags") {
-        None => false,
-        Some(tags) => match &tags.kind {
-            Kind::List(list) => list.iter().any(is_wanted),
-            _ => is_wanted(tags),
-        },
+/// Cases with one of these tags. Notes which tags there are, to name them when a wanted one is not among them.
+#[derive(Debug, Clone, Default)]
+pub struct TagFilter {
+    wanted: Vec<String>,
+    known: Arc<Mutex<BTreeSet<String>>>,
+}
+
+impl TagFilter {
+    pub fn new(wanted: Vec<String>) -> Self {
+        Self { wanted, known: Arc::default() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// The wanted tags that no case has, and the tags that there are, once all files are read.
+    pub fn unknown(&self) -> (Vec<&str>, Vec<String>) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let unknown = self.wanted.iter().filter(|tag| !known.contains(*tag));
+        (unknown.map(String::as_str).collect(), known.iter().cloned().collect())
+    }
+
+    fn wants(&self, node: &Node<'_>) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let tags = match node.get("tags") {
+            None => return false,
+            Some(Node { kind: Kind::List(tags), .. }) => tags.as_slice(),
+            Some(tag) => std::slice::from_ref(tag),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut is_wanted = false;
+        for tag in tags.iter().filter_map(Node::as_text) {
+            is_wanted |= self.wanted.iter().any(|wanted| wanted == tag);
+            if !known.contains(tag) {
+                known.insert(tag.to_owned());
+            }
+        }
+        is_wanted
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::criteria::Criteria;
 use super::defaults::{completed, wrong_vars};
-use super::evaluators::{SharedEvaluators, warn_of_empty_list, warn_of_second_name};
+use super::evaluators::{SharedEvaluators, named, warn_of_empty_list, warn_of_second_name};
 use super::messages::MessageReader;
 use super::scope::CaseScope;
 use super::unread::{GraderPlace, refuse_graders};
@@ -72,11 +72,13 @@ pub(in crate::load) fn check(
     fields.finish(Leftovers::Warn);
     let failed = fields.failed();
 
-    let mut graders = graders(execution_list.or(own_list), scope, &mut fingerprint, notes)?;
+    let list = execution_list.or(own_list);
+    let mut graders = graders(list, scope, &mut fingerprint, notes)?;
     if let Some(rubrics) = rubrics {
         let rubric = scope.builder.rubric(rubrics, &mut fingerprint, notes)?;
         if graders.given && graders.entries.iter().any(|entry| entry.name == rubric.name) {
-            warn_of_second_name(rubric.name.as_str(), rubrics.span, notes);
+            let first = list.and_then(|list| named(list, rubric.name.as_str()));
+            warn_of_second_name(rubric.name.as_str(), (first, rubrics.span), notes);
         }
         graders = graders.after(rubric);
     }

@@ -4,6 +4,7 @@ use super::files::Files;
 use crate::config::{Cost, Entry, Env, Fields, Kind, Node, Notes, Span};
 use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
 use crate::process::Processes;
+use crate::process::sandbox::SandboxSettings;
 use agentv_core::EvaluatorEntry;
 use agentv_core::evaluator::OnError;
 use std::path::PathBuf;
@@ -20,6 +21,8 @@ pub(in crate::load) struct EvaluatorBuilder {
     /// What a failed grading does, unless the evaluator says otherwise.
     pub on_error: OnError,
     pub digests: FileDigests,
+    /// The sandbox of judges that have none of their own.
+    pub judge_sandbox: Option<SandboxSettings>,
     /// The evaluators of the case that was read last.
     pub last_built: LastBuilt,
 }
@@ -61,6 +64,7 @@ impl EvaluatorBuilder {
             processes: &self.processes,
             on_error: self.on_error,
             scrub_judges: self.files.guidelines().scrub.judges,
+            sandbox: self.judge_sandbox.as_ref(),
             digests: &self.digests,
             fingerprint,
         }
@@ -124,7 +128,8 @@ impl EvaluatorBuilder {
             // Without a name an evaluator goes by its type, and several of one type are usual.
             let is_second = entries.iter().any(|earlier| earlier.name == entry.name);
             if let Some(name) = item.get("name").filter(|_| is_second) {
-                warn_of_second_name(entry.name.as_str(), name.span, notes);
+                let first = named(node, entry.name.as_str());
+                warn_of_second_name(entry.name.as_str(), (first, name.span), notes);
             }
             entries.push(entry);
         }
@@ -162,11 +167,26 @@ impl EvaluatorBuilder {
     }
 }
 
+/// Where the first evaluator of this name in a list has its name; one without a name goes by its type.
+pub(super) fn named(list: &Node<'_>, name: &str) -> Option<Span> {
+    let items = list.as_list().unwrap_or_default();
+    let mut names = items.iter().filter_map(|item| item.get("name").or_else(|| item.get("type")));
+    names.find(|node| node.as_text() == Some(name)).map(|node| node.span)
+}
+
 /// Results are told apart by their positions, but people read names.
-pub(super) fn warn_of_second_name(name: &str, span: Span, notes: &mut Notes) {
-    let message = format!("duplicate evaluator name {name:?}");
+pub(super) fn warn_of_second_name(
+    name: &str,
+    (first, second): (Option<Span>, Span),
+    notes: &mut Notes,
+) {
     notes
-        .warning("evaluator::duplicate-name", Some(span), message)
+        .warning(
+            "evaluator::duplicate-name",
+            Some(second),
+            format!("duplicate evaluator name {name:?}"),
+        )
+        .first_used(first)
         .help("give each evaluator a `name` of its own, to tell their results apart");
 }
 

@@ -4,6 +4,7 @@ use crate::config::{Env, Fields, Leftovers, Note, Notes, Scrub};
 use crate::file_input;
 use crate::load::select::glob::Glob;
 use crate::load::syntax::yaml;
+use crate::process::sandbox::{SandboxSettings, SandboxUser};
 use agentv_core::redact::check_pattern;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -26,7 +27,9 @@ pub(in crate::load) struct Guidelines {
     /// Whose children get only the secrets that they are passed.
     pub(super) scrub: Scrub,
     /// Texts that are masked besides secrets: `redact: [PATTERN]`.
-    pub(super) redact: Vec<String>,
+    pub(in crate::load) redact: Vec<String>,
+    /// The sandbox of scripts that grade, by `judges: {sandbox: …}`.
+    pub(super) judge_sandbox: Option<SandboxSettings>,
 }
 
 /// What a configuration file says.
@@ -36,6 +39,7 @@ pub(in crate::load) struct Configuration {
     scrub_judges: Option<bool>,
     scrub_targets: Option<bool>,
     redact: Vec<String>,
+    judge_sandbox: Option<SandboxSettings>,
 }
 
 impl Guidelines {
@@ -64,13 +68,15 @@ impl Guidelines {
             whole.scrub_targets = whole.scrub_targets.or(configuration.scrub_targets);
             // Patterns add up: a nearer file must not show what one above it hides.
             whole.redact.extend(configuration.redact);
+            whole.judge_sandbox = whole.judge_sandbox.or(configuration.judge_sandbox);
         }
         let scrub = Scrub {
             judges: whole.scrub_judges.unwrap_or(false),
             targets: whole.scrub_targets.unwrap_or(false),
         };
         let redact = whole.redact;
-        let guidelines = Self { globs: whole.patterns, folders, scrub, redact };
+        let judge_sandbox = whole.judge_sandbox;
+        let guidelines = Self { globs: whole.patterns, folders, scrub, redact, judge_sandbox };
         (guidelines, notes)
     }
 
@@ -138,12 +144,13 @@ pub(in crate::load) fn check(text: &str, notes: &mut Notes) -> Option<Configurat
         }
     }
     let scrub = scrub(&mut fields);
-    let scrub_judges = scrub_of("judges", &mut fields).or(scrub);
+    let (scrub_judges, judge_sandbox) = judges(&mut fields);
+    let scrub_judges = scrub_judges.or(scrub);
     let scrub_targets = scrub_of("targets", &mut fields).or(scrub);
     let redact = redact(&mut fields);
     fields.finish(Leftovers::Warn);
     let patterns = patterns.map(|_| globs);
-    Some(Configuration { patterns, scrub_judges, scrub_targets, redact })
+    Some(Configuration { patterns, scrub_judges, scrub_targets, redact, judge_sandbox })
 }
 
 /// `redact: [PATTERN]`
@@ -156,7 +163,16 @@ fn redact(fields: &mut Fields<'_, '_>) -> Vec<String> {
     patterns
 }
 
-/// `judges: {env: scrub | inherit}`, and the same of `targets`.
+/// `judges: {env: scrub | inherit, sandbox: …}`
+fn judges(fields: &mut Fields<'_, '_>) -> (Option<bool>, Option<SandboxSettings>) {
+    let Some(mut own) = fields.sub(&["judges"]) else { return (None, None) };
+    let sandbox = SandboxSettings::read(&mut own, SandboxUser::Judge);
+    let scrub = scrub(&mut own);
+    own.finish(Leftovers::Warn);
+    (scrub, sandbox)
+}
+
+/// `targets: {env: scrub | inherit}`
 fn scrub_of(key: &'static str, fields: &mut Fields<'_, '_>) -> Option<bool> {
     let mut own = fields.sub(&[key])?;
     let scrub = scrub(&mut own);

@@ -126,7 +126,7 @@ fn trials(fields: &mut Fields<'_, '_>) -> Option<Trials> {
         let message = format!("`trials` must be a whole number from 1 to {most}, not `{found}`");
         fields
             .error_at("suite::trials", node.span, message)
-            .help("leave `trials` out to ask each case once");
+            .help("leave `trials` out to run each case once");
     }
     trials
 }

@@ -145,6 +145,9 @@ impl SuiteLoader<'_> {
             processes: Arc::clone(processes),
             on_error,
             digests: FileDigests::default(),
+            // The files say how, the command line only that.
+            judge_sandbox: (self.files.guidelines().judge_sandbox.clone())
+                .or_else(|| self.loader.judge_sandbox.clone()),
             last_built: LastBuilt::default(),
         };
         let given = SuiteScope {
@@ -155,7 +158,9 @@ impl SuiteLoader<'_> {
             workspace: None,
         };
         let selection = self.loader.selection.clone();
-        let filter = CaseFilter { selection, is_touched: self.is_touched() };
+        let only = selection.only.as_ref();
+        let only = only.map(|only| only.get(&given.suite.id).cloned().unwrap_or_default());
+        let filter = CaseFilter { selection, only, is_touched: self.is_touched() };
         let (files, env) = (Arc::clone(&self.files), self.env.clone());
         let scope = CaseScope { given, builder, files, env, filter };
         (scope, target)
@@ -255,6 +260,12 @@ impl SuiteLoader<'_> {
             return self.read_root(root, read, notes);
         };
         let (scope, target) = self.beside(notes);
+        if items.is_empty() {
+            notes
+                .error("suite::cases", Some(root.span), "the list of cases is empty")
+                .help("add a case with an `id` and an `input`");
+            return None;
+        }
         let cases = split::check_all(items, 0, &scope, notes);
         let cases = duplicates::leave_out(cases, items, text, notes);
         Some(hold(cases, items.len(), scope, target, notes))
@@ -275,6 +286,9 @@ impl SuiteLoader<'_> {
             };
             let suite = Arc::clone(&scope.given.suite);
             let cases = check::check(data, layout, scope, notes)?;
+            if cases.total() == 0 && notes.errors() == 0 {
+                notes.error("suite::cases", None, "the file has no cases").help("add a row");
+            }
             Ok(Some(Parsed { suite, target, cases, is_of_2: false }))
         });
         parsed.unwrap_or_else(|error| {
@@ -317,7 +331,7 @@ impl SuiteLoader<'_> {
 fn warn_of_suite_beside(path: &Path, notes: &mut Notes) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let message =
-        format!("`{name}` has cases or records of its own, so it says nothing about this dataset");
+        format!("`{name}` has cases or records of its own, so it is not read for this dataset");
     notes.warning("dataset::beside", None, message).help(
         "rename one of the two files; settings of a dataset are in a YAML file without cases",
     );
@@ -355,23 +369,35 @@ fn listed_cases(
     scope: &CaseScope,
     notes: &mut Notes,
 ) -> Option<Listed> {
-    let list = CASES.iter().find_map(|key| root.get(key));
-    let Some(items) = list.and_then(Node::as_list) else {
-        let message = match list {
-            None => "the file has no `evalcases`".to_owned(),
-            Some(list) => format!("`evalcases` must be a list of cases, not {}", list.describe()),
-        };
-        let span = list.map_or(Span { start: 0, end: 1 }, |list| list.span);
-        let help = if is_sidecar(&scope.given.suite.file) {
-            "name the dataset beside it instead, which it is about"
-        } else {
-            "add `evalcases:` with a list of cases"
-        };
-        notes.error("suite::cases", Some(span), message).help(help);
+    let list = CASES.iter().find_map(|key| Some((*key, root.get(key)?)));
+    let Some(items) = list.and_then(|(_, list)| list.as_list()).filter(|items| !items.is_empty())
+    else {
+        refuse_list(list, scope, notes);
         return None;
     };
     let cases = split::check_all(items, 0, scope, notes);
     Some(Listed { cases: duplicates::leave_out(cases, items, text, notes), total: items.len() })
+}
+
+/// Says why there are no cases in a file that was read whole.
+fn refuse_list(list: Option<(&str, &Node<'_>)>, scope: &CaseScope, notes: &mut Notes) {
+    let is_beside_dataset = is_sidecar(&scope.given.suite.file);
+    let (message, mut help) = match list {
+        None => ("the file has no `evalcases`".to_owned(), "add `evalcases:` with a list of cases"),
+        Some((key, list)) if list.as_list().is_some() => (
+            format!("`{key}` is empty: there are no cases to run"),
+            "add a case with an `id` and an `input`",
+        ),
+        Some((key, list)) => (
+            format!("`{key}` must be a list of cases, not {}", list.describe()),
+            "write each case as a list item: `- id: …`",
+        ),
+    };
+    if is_beside_dataset {
+        help = "name the dataset that this file belongs to";
+    }
+    let span = list.map_or(Span { start: 0, end: 1 }, |(_, list)| list.span);
+    notes.error("suite::cases", Some(span), message).help(help);
 }
 
 /// Nobody wrote the default patterns down, so somebody may wonder why a file is missing from the question.

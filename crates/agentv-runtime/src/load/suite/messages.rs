@@ -263,7 +263,7 @@ fn warn_of_marker(text: &str, span: Span, fields: &mut Fields<'_, '_>) {
         ["@[system]:", "@[user]:", "@[assistant]:", "@[tool]:"].iter().find(|m| lower.contains(*m))
     {
         let message = format!(
-            "the text of {} contains `{marker}`, which marks a speaker in prompts",
+            "the text of {} contains `{marker}`, which separates speakers in prompts",
             fields.owner()
         );
         fields

@@ -4,11 +4,12 @@ use super::criteria::are_deterministic;
 use super::defaults::Defaults;
 use super::evaluators::{EvaluatorBuilder, SharedEvaluators};
 use super::files::Files;
-use super::workspace;
+use super::{case, workspace};
 use crate::config::{Cost, Env, Fields, Node, Notes, Presence};
 use crate::evaluators::CaseDigest;
 use crate::load::select::selection::Selection;
-use agentv_core::{EvaluatorEntry, Suite, WorkspaceSpec};
+use agentv_core::{EvalId, EvaluatorEntry, Suite, WorkspaceSpec};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All that it takes to check a case of one file.
@@ -38,6 +39,8 @@ pub(in crate::load) struct SuiteScope {
 #[derive(Debug)]
 pub(in crate::load) struct CaseFilter {
     pub selection: Selection,
+    /// The cases of this file, where the run names them one by one.
+    pub only: Option<BTreeSet<EvalId>>,
     /// Whether the eval file itself was changed, so that all of its cases were.
     pub is_touched: bool,
 }
@@ -45,7 +48,10 @@ pub(in crate::load) struct CaseFilter {
 impl CaseFilter {
     /// Whether a case is wanted, by what is written of it.
     pub(in crate::load) fn wants(&self, node: &Node<'_>) -> bool {
-        self.selection.wants(node)
+        let is_named = |ids: &BTreeSet<EvalId>| {
+            case::id(node).is_some_and(|id| ids.contains(&EvalId::from(id)))
+        };
+        self.selection.wants(node) && self.only.as_ref().is_none_or(is_named)
     }
 
     /// Whether only cases that depend on changed files are wanted.

@@ -22,7 +22,7 @@ pub(super) fn look_at_suite(root: &Node<'_>, notes: &mut Notes) {
     let cases = CASES.iter().find_map(|key| root.get(key)?.as_list()).unwrap_or_default();
     let target = cases.iter().find_map(|case| case.get("execution")?.get("target"));
     if let Some(target) = target {
-        let message = "this case is asked of its own target, where 2.x took the suite's";
+        let message = "this case runs on its own target; 2.x used the suite's";
         say("moved::case-target", target.span, message, "case-targets", notes);
     }
     let evaluators: Vec<&Node<'_>> =

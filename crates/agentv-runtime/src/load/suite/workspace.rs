@@ -69,7 +69,7 @@ fn template(
         Ok(found) if value.is_empty() || !found.is_dir() => "is not a directory".to_owned(),
         Ok(found) => return Some(found),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-        Err(error) => format!("cannot be looked at: {error}"),
+        Err(error) => format!("cannot be read: {error}"),
     };
     let message = format!("the template `{value}` of {owner} {problem}");
     fields
@@ -106,7 +106,7 @@ fn argv(node: &Node<'_>, owner: &str, fields: &mut Fields<'_, '_>) -> Option<Vec
         node.as_list()?.iter().map(|word| word.as_text().map(str::to_owned)).collect();
     let program = words.as_ref().map(|words| words.first().map_or("", |word| word.trim()));
     let problem = match program {
-        None => "holds something that is no text".to_owned(),
+        None => "has an entry that is not text".to_owned(),
         Some("") => "names no program".to_owned(),
         // Two commands in one list, most likely; a path may have spaces.
         Some(program) if program.contains(char::is_whitespace) && !program.contains('/') => {

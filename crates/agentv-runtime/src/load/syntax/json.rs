@@ -56,7 +56,7 @@ pub(in crate::load) fn note_syntax(text: &str, error: &serde_json::Error, notes:
     let reason = error.to_string();
     let reason = reason.split(" at line ").next().unwrap_or_default();
     let span = Span { start: small(start), end: small(start + 1) };
-    notes.error("json::syntax", Some(span), format!("this is no JSON: {reason}"));
+    notes.error("json::syntax", Some(span), format!("not valid JSON: {reason}"));
 }
 
 /// Where a slice stands in the text that it was cut from.

@@ -3,5 +3,6 @@
 pub(super) mod json;
 mod text;
 pub(super) mod yaml;
+mod yaml_error;
 
 pub(super) use text::read_text;

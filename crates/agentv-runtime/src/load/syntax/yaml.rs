@@ -3,6 +3,7 @@
 //! The parser gives events; anchors, merge keys, duplicate keys and the limits against hostile files are ours. Scalars
 //! follow the core schema of YAML 1.2: `yes`, `on`, `1_000` and dates are text, `012` is twelve.
 
+use super::yaml_error::explain;
 use crate::config::{Entry, Kind, Map, Node, Notes, Span};
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::Number;
@@ -12,38 +13,45 @@ use std::collections::{HashMap, HashSet};
 /// Reads a file that holds one document. What is wrong is noted, and then there is no tree.
 pub(in crate::load) fn parse<'t>(text: &'t str, notes: &mut Notes) -> Option<Node<'t>> {
     let mut builder = Builder::new(text);
+    let mut done = 0;
     for next in Parser::new_from_str(text) {
-        let done = match next {
-            Ok((event, span)) => builder.take(event, bytes(span)),
+        let taken = match next {
+            Ok((event, span)) => {
+                let span = bytes(span);
+                done = span.end as usize;
+                builder.take(event, span)
+            }
             Err(error) => {
-                let at = u32::try_from(error.marker().byte_offset().unwrap_or(text.len()))
-                    .unwrap_or(u32::MAX);
-                Err(Fault::new("yaml::syntax", Span { start: at, end: at + 1 }, error.info()))
+                let at = error.marker().byte_offset().unwrap_or(text.len());
+                Err(explain(text, done, at, &error.info()))
             }
         };
-        if let Err(Fault { code, span, message, help }) = done {
+        if let Err(Fault { code, span, first, message, help }) = taken {
             let note = notes.error(code, Some(span), message);
             note.help = help;
+            note.first_used(first);
             return None;
         }
     }
     Some(builder.root.unwrap_or_else(|| Node::new(Kind::Null, Span::default())))
 }
 
-/// Why a text is no tree.
-struct Fault {
+/// Why a text cannot be read.
+pub(super) struct Fault {
     code: &'static str,
     span: Span,
+    /// Where the same key was used before.
+    first: Option<Span>,
     message: String,
     help: Option<String>,
 }
 
 impl Fault {
-    fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
-        Self { code, span, message: message.into(), help: None }
+    pub(super) fn new(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self { code, span, first: None, message: message.into(), help: None }
     }
 
-    fn help(mut self, help: impl Into<String>) -> Self {
+    pub(super) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
@@ -163,17 +171,13 @@ impl<'t> Builder<'t> {
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Fault> {
         let Some((node, size)) = self.anchors.get(&anchor) else {
-            return Err(Fault::new(
-                "yaml::alias",
-                span,
-                "an alias cannot stand inside what it stands for",
-            ));
+            return Err(Fault::new("yaml::alias", span, "alias refers to itself"));
         };
         let Some(left) = self.alias_allowance.checked_sub(*size) else {
             return Err(Fault::new(
                 "yaml::alias",
                 span,
-                "aliases repeat too much: the file would grow beyond reason",
+                "aliases repeat too much: the expanded file would be too large",
             )
             .help("write the repeated parts out, or keep large data in a JSONL file"));
         };
@@ -185,7 +189,7 @@ impl<'t> Builder<'t> {
                 return Err(Fault::new(
                     "yaml::key",
                     span,
-                    "an alias used as a key must stand for text",
+                    "an alias used as a key must refer to text",
                 ));
             };
             *key = Some((text, span));
@@ -199,7 +203,7 @@ impl<'t> Builder<'t> {
         if anchor != 0 {
             let size = size(&node);
             let Some(left) = self.anchor_allowance.checked_sub(size) else {
-                let message = "anchors are nested too much: the file would grow beyond reason";
+                let message = "anchors are nested too much: the expanded file would be too large";
                 return Err(Fault::new("yaml::anchor", node.span, message)
                     .help("remove anchors that no alias uses"));
             };
@@ -217,9 +221,11 @@ impl<'t> Builder<'t> {
                     return Ok(());
                 }
                 if is_duplicate(entries, seen, &key) {
-                    let message = format!("the key `{key}` stands twice in this mapping");
-                    return Err(Fault::new("yaml::duplicate-key", key_span, message)
-                        .help("remove one of the two, or rename it"));
+                    let first = entries.iter().find(|entry| entry.key == key);
+                    let message = format!("duplicate key `{key}`");
+                    let fault = Fault::new("yaml::duplicate-key", key_span, message)
+                        .help("remove one of the two, or rename it");
+                    return Err(Fault { first: first.map(|entry| entry.key_span), ..fault });
                 }
                 entries.push(Entry { key, key_span, value: node });
             }
@@ -247,7 +253,7 @@ fn is_duplicate<'t>(entries: &Map<'t>, seen: &mut HashSet<Cow<'t, str>>, key: &s
     !seen.insert(Cow::Owned(key.to_owned()))
 }
 
-/// What `<<` may stand for: a mapping or a list of mappings.
+/// What `<<` may merge: a mapping or a list of mappings.
 fn mergeable(node: Node<'_>, span: Span) -> Result<Node<'_>, Fault> {
     let fits = match &node.kind {
         Kind::Map(_) => true,
@@ -413,10 +419,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_refused() {
-        refuses("a: 1\nb: 2\na: 3", "the key `a` stands twice");
+        refuses("a: 1\nb: 2\na: 3", "duplicate key `a`");
         refuses("a: .inf", "finite");
         refuses("a: 1\n---\nb: 2", "second document");
-        refuses("a: &x [*x]", "inside what it stands for");
+        refuses("a: &x [*x]", "alias refers to itself");
         refuses("? [1]\n: 2", "cannot be a key");
         refuses("a: b: c", "");
         refuses("a:\n\t- b", "");

@@ -88,8 +88,7 @@ impl Loader {
             let path = self.working_dir.join(given);
             let found =
                 if path.is_dir() { targets_in(&path) } else { path.exists().then_some(path) };
-            return found
-                .ok_or_else(|| format!("there is no targets file at `{}`", given.display()));
+            return found.ok_or_else(|| format!("no targets file at `{}`", given.display()));
         }
         let search = FileSearch::new(eval_dir, &self.repo_root, &self.working_dir);
         search.roots().iter().find_map(|dir| targets_in(dir)).ok_or_else(|| {
@@ -187,7 +186,7 @@ fn warn_of_unknown_judge(node: &Node<'_>, targets: &[TargetSpec], env: &Env, not
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("available: {}", names().collect::<Vec<_>>().join(", ")),
     };
-    let message = format!("there is no target `{name}` to judge with");
+    let message = format!("unknown judge target `{name}`");
     notes.warning("targets::judge", Some(judge.span), message).help(help);
 }
 

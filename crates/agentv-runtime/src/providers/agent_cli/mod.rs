@@ -20,8 +20,9 @@ pub use log::{one_line, with_details};
 pub use reader::{EventReader, Reading, read_all};
 pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
-use super::{Billing, Deps, FromSettings, Need, Starter};
+use super::{Billing, Deps, FromSettings, Need, Starter, sandbox};
 use crate::config::Fields;
+use crate::process::sandbox::Surroundings;
 use crate::process::{
     Captured, Command, EnvironmentRule, FindError, Gentle, Output, ProgramExit, RunError, Stdin,
     Watch, find,
@@ -219,8 +220,9 @@ impl<C: Client> Provider for AgentCli<C> {
         let log_file = log.as_ref().map(|log| log.path().to_owned());
         let listener = Arc::new(Listener::<C::Reader>::new(log));
         let watch = Watch { watcher: listener.clone(), grace: self.settings.exit_grace_seconds };
-        let command = self.command(call, place.path(), cx)?;
+        let command = self.command(call, place.path(), request, cx)?;
         let withheld = command.env.withheld().to_owned();
+        let sandbox = command.sandbox.clone();
 
         let ran = self.deps.processes.run_watched(command, Some(watch), cx).await;
         let heard = listener.finish();
@@ -233,10 +235,12 @@ impl<C: Client> Provider for AgentCli<C> {
             cx.log.warn(format!("{target}: {id}: printed more than is kept; left out: {omitted}"));
         }
         let outcome = match ran {
-            Ok(output) => conclude(C::TITLE, reading, &output, was_done),
+            Ok(output) => conclude(C::TITLE, reading, &output, was_done)
+                .map_err(|error| sandbox::explain(error, sandbox.as_ref())),
             Err(error) => Err(run_error(C::TITLE, &error, reading)),
         };
-        let noted = facts(log_file.as_deref(), omitted);
+        let mut noted = facts(log_file.as_deref(), omitted);
+        noted.extend(sandbox::fact(sandbox.as_ref()));
         match outcome {
             Ok(mut response) => {
                 response.metadata.extend(noted);
@@ -310,7 +314,7 @@ impl<C: Client> AgentCli<C> {
         }
         let prefix = self.deps.processes.temp_prefix(C::NAMES[0]);
         Own::new(&prefix, &self.spares).map(WorkingDir::Own).map_err(|error| {
-            ProviderError::failed(format!("there is no place for a workspace: {error}"))
+            ProviderError::failed(format!("cannot create a folder for the workspace: {error}"))
         })
     }
 
@@ -319,8 +323,10 @@ impl<C: Client> AgentCli<C> {
         if !self.settings.log.is_on {
             return None;
         }
-        let default = Path::new(".agentv/logs").join(C::NAMES[0]);
-        let dir = self.settings.log.dir.as_deref().map_or(default, PathBuf::from);
+        let dir = match &self.settings.log.dir {
+            Some(dir) => self.deps.working_dir.join(dir),
+            None => self.deps.project_root.join(".agentv/logs").join(C::NAMES[0]),
+        };
         let entry = LogEntry {
             title: C::TITLE,
             target: self.deps.target.as_str(),
@@ -330,7 +336,7 @@ impl<C: Client> AgentCli<C> {
             summarize: C::Reader::summary,
             redactor: &self.deps.redactor,
         };
-        let opened = StreamLog::open(&self.deps.working_dir.join(dir), entry);
+        let opened = StreamLog::open(&dir, entry);
         opened
             .map_err(|error| {
                 cx.log.warn(format!("{}: no stream log: {error}", self.deps.target));
@@ -342,23 +348,36 @@ impl<C: Client> AgentCli<C> {
         &self,
         call: AgentInvocation,
         cwd: &Path,
+        request: &Request,
         cx: &CallContext,
     ) -> Result<Command, ProviderError> {
         let mut argv = self.program()?.to_vec();
         argv.extend(call.args.into_iter().map(OsString::from));
+        let rule = self.rule.of_call(&self.deps.secrets, cx.purpose.role);
+        let own = self.settings.env.0.iter().cloned();
+        let env = rule.without(C::UNSET).with(call.env).with(own);
+        let surroundings = Surroundings {
+            argv: &argv,
+            cwd,
+            env: &self.deps.env,
+            child: &env,
+            processes: &self.deps.processes,
+            eval_dir: &self.deps.eval_dir,
+            named: request.input_files().cloned().collect(),
+            own: Vec::new(),
+            output: None,
+            proxy_port: None,
+        };
+        let sandbox = sandbox::confine(self.settings.sandbox.as_ref(), &surroundings)?;
         Ok(Command {
             argv,
             cwd: cwd.to_owned(),
-            env: self
-                .rule
-                .of_call(&self.deps.secrets, cx.purpose.role)
-                .without(C::UNSET)
-                .with(call.env)
-                .with(self.settings.env.0.iter().cloned()),
+            env,
             stdin: call.stdin.map_or(Stdin::Nothing, |text| Stdin::Bytes(text.into_bytes())),
             time_limit: self.settings.timeout_seconds,
             output_cap: OUTPUT_CAP,
             gentle: C::GENTLE,
+            sandbox,
         })
     }
 }
@@ -470,6 +489,11 @@ fn run_error(title: &str, error: &RunError, reading: Reading) -> ProviderError {
         RunError::Cancelled => ProviderError::cancelled(),
         RunError::Spawn { source, .. } => {
             ProviderError::not_started(format!("{title}: {error}: {source}"))
+        }
+        RunError::Sandbox(_) => ProviderError::not_started(format!("{title}: {error}")),
+        RunError::OverLimit { output, .. } => {
+            let error = ProviderError::failed(format!("{title} was {error}"));
+            with_output(error, output).costing(&reading.reported)
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::{Client, Deps, LogVariables};
 use crate::config::{Fields, FromNode, Node, Variables, Wrong};
 use crate::process::EnvironmentRule;
+use crate::process::sandbox::{SandboxKeys, SandboxSettings, SandboxUser};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -64,6 +65,10 @@ pub struct CommonSettings {
     /// More secrets that the agent gets, besides those that it needs itself: names of variables.
     #[serde(default)]
     pub pass_env: Vec<String>,
+    /// What the agent may do: `true`, `best_effort`, or a mapping. It needs a `network` to reach its model, e.g.
+    /// `[443, 53]`.
+    #[schemars(with = "Option<SandboxKeys>")]
+    pub sandbox: Option<SandboxSettings>,
     #[schemars(flatten)]
     pub log: LogSettings,
 }
@@ -126,6 +131,7 @@ impl CommonSettings {
             system_prompt: fields.take("system_prompt"),
             env: Variables::read("env", fields),
             pass_env: fields.passed_variables().unwrap_or_default(),
+            sandbox: SandboxSettings::read(fields, SandboxUser::Target),
             log: LogSettings::read(fields, variables),
         }
     }

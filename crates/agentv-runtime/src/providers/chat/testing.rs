@@ -57,6 +57,7 @@ pub(in crate::providers) fn provider<P: FromSettings>(keys: &Value) -> P {
         target: "t".into(),
         eval_dir: ".".into(),
         working_dir: ".".into(),
+        project_root: ".".into(),
         env: Env::default(),
         secrets: SecretPolicy::default(),
         processes: Processes::new("chat-test".to_owned()),

@@ -45,6 +45,7 @@ impl BatchProvider for Cli {
             let dirs = [Some(&cwd), answer.output_dir.as_ref()];
             let mut response = self.complete(parsed, dirs, &request.eval_id, cx).await;
             response.reported.duration_ms = response.reported.duration_ms.or(Some(share));
+            response.metadata.extend(answer.facts.clone());
             responses.push(response);
         }
         Ok(responses)
@@ -89,7 +90,7 @@ pub(in crate::providers) fn parse(text: &str) -> Result<HashMap<String, Object>,
         };
         let id = object.get("id").and_then(Value::as_str).unwrap_or_default();
         if id.trim().is_empty() {
-            return Err(at("`id` is missing, or is not a text that says something"));
+            return Err(at("`id` is missing, empty or not text"));
         }
         let id = id.to_owned();
         let problem = at(&format!("id '{id}' was on a line before"));

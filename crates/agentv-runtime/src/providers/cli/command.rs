@@ -2,18 +2,24 @@
 
 use super::Cli;
 use crate::file_input;
-use crate::process::{Command, Gentle, Output, ProgramExit, RunError, Stdin, quote};
+use crate::process::sandbox::{Confinement, Surroundings};
+use crate::process::{
+    ChildEnvironment, Command, Gentle, Output, ProgramExit, RunError, Stdin, quote,
+};
+use crate::providers::sandbox;
 use agentv_core::id::file_name;
 use agentv_core::prompt::placeholder::{Placeholder, Template};
 use agentv_core::provider::{ProviderErrorKind, Request};
 use agentv_core::suite::basename;
 use agentv_core::{CallContext, ProviderError};
+use agentv_wire::Object;
 use agentv_wire::env::{EVAL_DIR, TRIAL};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tempfile::TempPath;
+use tempfile::{TempDir, TempPath};
 use tokio_util::sync::CancellationToken;
 
 /// How large an answer may be, and the trace that it names.
@@ -52,6 +58,52 @@ pub(super) struct CommandAnswer {
     pub(super) elapsed: Duration,
     /// The directory of the output file.
     pub(super) output_dir: Option<PathBuf>,
+    /// For the record.
+    pub(super) facts: Object,
+}
+
+/// A command that has ended, and the sandbox that it ran in.
+#[derive(Debug)]
+pub(super) struct CommandRun {
+    pub(super) output: Output,
+    sandbox: Option<Confinement>,
+}
+
+impl CommandRun {
+    fn facts(&self) -> Object {
+        sandbox::fact(self.sandbox.as_ref()).into_iter().collect()
+    }
+
+    /// Why it failed by itself.
+    pub(super) fn error(&self) -> ProviderError {
+        let mut error = sandbox::explain(exit_error(&self.output), self.sandbox.as_ref());
+        error.metadata.extend(self.facts());
+        error
+    }
+}
+
+/// Where a command writes its answer; gone when this is.
+#[derive(Debug)]
+pub(super) enum OutputFile {
+    Alone(TempPath),
+    /// In a folder of its own: in a sandbox nothing can be made beside others' files.
+    InFolder(TempDir),
+}
+
+impl OutputFile {
+    fn path(&self) -> PathBuf {
+        match self {
+            Self::Alone(path) => path.to_path_buf(),
+            Self::InFolder(folder) => folder.path().join("answer"),
+        }
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Alone(_) => None,
+            Self::InFolder(folder) => Some(folder.path()),
+        }
+    }
 }
 
 impl<'a> Values<'a> {
@@ -101,30 +153,33 @@ impl Cli {
     pub(super) async fn ask_with(
         &self,
         call: CommandCall<'_>,
-        file: Option<TempPath>,
+        file: Option<OutputFile>,
         cx: &CallContext,
     ) -> Result<CommandAnswer, ProviderError> {
         let cap = call.output_cap;
-        let output = self.run(call, file.as_deref(), cx).await?;
-        if !output.ended.is_success() {
-            return Err(exit_error(&output));
+        let run = self.run(call, file.as_ref(), cx).await?;
+        if !run.output.ended.is_success() {
+            return Err(run.error());
         }
-        let text = match &file {
+        let path = file.as_ref().map(OutputFile::path);
+        let text = match &path {
             Some(path) => read(path, cap as u64, &cx.cancel).await?,
-            None => printed(&output, cap)?,
+            None => printed(&run.output, cap)?,
         };
-        let output_dir = file.as_deref().and_then(Path::parent).map(Path::to_owned);
-        Ok(CommandAnswer { text, elapsed: output.elapsed, output_dir })
+        let output_dir = path.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let facts = run.facts();
+        Ok(CommandAnswer { text, elapsed: run.output.elapsed, output_dir, facts })
     }
 
     /// Runs a command to its end, whatever that is.
     pub(super) async fn run(
         &self,
         call: CommandCall<'_>,
-        output_file: Option<&Path>,
+        output_file: Option<&OutputFile>,
         cx: &CallContext,
-    ) -> Result<Output, ProviderError> {
-        let script = call.render(&self.settings.files_format, output_file);
+    ) -> Result<CommandRun, ProviderError> {
+        let path = output_file.map(OutputFile::path);
+        let script = call.render(&self.settings.files_format, path.as_deref());
         cx.log.verbose(|| {
             let label = call.label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
             let (target, cwd) = (&self.deps.target, call.cwd.display());
@@ -134,22 +189,54 @@ impl Cli {
         let eval_dir = self.deps.eval_dir.to_string_lossy().into_owned();
         let own =
             [(EVAL_DIR.to_owned(), eval_dir), (TRIAL.to_owned(), call.values.trial.to_string())];
+        let env = self.rule.of_call(&self.deps.secrets, cx.purpose.role).with(own);
+        let env = env.with(self.settings.env.0.iter().cloned());
+        let argv = Command::shell(script);
+        let sandbox = self.confine(&call, &argv, &env, output_file)?;
         let command = Command {
-            argv: Command::shell(script),
+            argv,
             cwd: call.cwd.to_owned(),
-            env: self
-                .rule
-                .of_call(&self.deps.secrets, cx.purpose.role)
-                .with(own)
-                .with(self.settings.env.0.iter().cloned()),
+            env,
             stdin: Stdin::Nothing,
             time_limit: call.time_limit,
             output_cap: call.output_cap,
             gentle: Gentle::Terminate,
+            sandbox: sandbox.clone(),
         };
         // In a box of its own, so that this one stays small.
-        let ended = Box::pin(self.deps.processes.run(command, cx)).await;
-        ended.map_err(|error| run_error(&error))
+        match Box::pin(self.deps.processes.run(command, cx)).await {
+            Ok(output) => Ok(CommandRun { output, sandbox }),
+            Err(error) => {
+                let mut error = run_error(&error);
+                error.metadata.extend(sandbox::fact(sandbox.as_ref()));
+                Err(error)
+            }
+        }
+    }
+
+    fn confine(
+        &self,
+        call: &CommandCall<'_>,
+        argv: &[OsString],
+        child: &ChildEnvironment,
+        output_file: Option<&OutputFile>,
+    ) -> Result<Option<Confinement>, ProviderError> {
+        let mut named: Vec<PathBuf> = call.values.files.iter().map(|&file| file.into()).collect();
+        // What the command is made of is beside the eval file.
+        named.push(self.deps.eval_dir.clone());
+        let surroundings = Surroundings {
+            argv,
+            cwd: call.cwd,
+            env: &self.deps.env,
+            child,
+            processes: &self.deps.processes,
+            eval_dir: &self.deps.eval_dir,
+            named,
+            own: Vec::new(),
+            output: output_file.and_then(OutputFile::folder),
+            proxy_port: None,
+        };
+        sandbox::confine(self.settings.sandbox.as_ref(), &surroundings)
     }
 
     /// A path for the command to write to, if its template asks for one. Nothing is there yet, and what is there at the end
@@ -158,7 +245,7 @@ impl Cli {
         &self,
         call: &CommandCall<'_>,
         suffix: &str,
-    ) -> Result<Option<TempPath>, ProviderError> {
+    ) -> Result<Option<OutputFile>, ProviderError> {
         if !call.template.asks_for(Placeholder::OutputFile) {
             return Ok(None);
         }
@@ -168,14 +255,16 @@ impl Cli {
         } else {
             self.deps.processes.temp_prefix(&name)
         };
-        let made = tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(suffix)
-            .rand_bytes(12)
-            .disable_cleanup(self.settings.keep_temp_files)
-            .make(|_| Ok(()));
-        made.map(|file| Some(file.into_temp_path())).map_err(|error| {
-            ProviderError::failed(format!("there is no place for the output file: {error}"))
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix).rand_bytes(12).disable_cleanup(self.settings.keep_temp_files);
+        let made = if self.settings.sandbox.is_some() {
+            builder.tempdir().map(OutputFile::InFolder)
+        } else {
+            let made = builder.suffix(suffix).make(|_| Ok(()));
+            made.map(|file| OutputFile::Alone(file.into_temp_path()))
+        };
+        made.map(Some).map_err(|error| {
+            ProviderError::failed(format!("cannot create the output file: {error}"))
         })
     }
 }
@@ -268,7 +357,7 @@ fn printed(output: &Output, cap: usize) -> Result<String, ProviderError> {
 }
 
 /// A command that failed by itself: what it said, and how it ended.
-pub(super) fn exit_error(output: &Output) -> ProviderError {
+fn exit_error(output: &Output) -> ProviderError {
     let said = [&output.stderr, &output.stdout]
         .into_iter()
         .map(|stream| stream.tail(SAID_CHARS))
@@ -294,6 +383,8 @@ fn run_error(error: &RunError) -> ProviderError {
     match error {
         RunError::TimedOut { after, .. } => ProviderError::timed_out("CLI provider", *after),
         RunError::Cancelled => aborted(),
+        RunError::Sandbox(_) => ProviderError::not_started(error.to_string()),
+        RunError::OverLimit { .. } => ProviderError::failed(format!("the command was {error}")),
         RunError::Spawn { source, .. } => {
             let hint = match source.kind() {
                 io::ErrorKind::ArgumentListTooLong => {

@@ -1,6 +1,6 @@
 //! The probe before the first request.
 
-use super::command::{CommandCall, OUTPUT_CAP, Values, exit_error};
+use super::command::{CommandCall, OUTPUT_CAP, Values};
 use super::{Cli, Healthcheck};
 use crate::http;
 use agentv_core::provider::{ProviderErrorKind, seconds};
@@ -36,9 +36,9 @@ impl Cli {
 
     async fn probe(&self, call: CommandCall<'_>, cx: &CallContext) -> Found {
         let file = self.output_file(&call, ".json")?;
-        match self.run(call, file.as_deref(), cx).await {
-            Ok(output) if output.ended.is_success() => Ok(Ok(())),
-            Ok(output) => Ok(Err(exit_error(&output).message)),
+        match self.run(call, file.as_ref(), cx).await {
+            Ok(run) if run.output.ended.is_success() => Ok(Ok(())),
+            Ok(run) => Ok(Err(run.error().message)),
             Err(error) if error.kind == ProviderErrorKind::Cancelled => Err(error),
             Err(error) => Ok(Err(error.message)),
         }

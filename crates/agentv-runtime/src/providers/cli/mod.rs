@@ -98,7 +98,10 @@ impl Provider for Cli {
             )
             .await?;
         let dirs = [Some(&cwd), answer.output_dir.as_ref()];
-        Ok(self.complete(output::parse(&answer.text), dirs, &request.eval_id, cx).await)
+        let parsed = output::parse(&answer.text);
+        let mut response = self.complete(parsed, dirs, &request.eval_id, cx).await;
+        response.metadata.extend(answer.facts);
+        Ok(response)
     }
 
     fn info(&self) -> ProviderInfo {

@@ -4,6 +4,7 @@ use super::Deps;
 use super::command::FilesFormat;
 use crate::config::{Fields, Leftovers, Span, Variables};
 use crate::process::EnvironmentRule;
+use crate::process::sandbox::{SandboxKeys, SandboxSettings, SandboxUser};
 use agentv_core::prompt::placeholder::{Placeholder, Template};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -46,6 +47,9 @@ pub struct CliSettings {
     /// Secrets that the command gets although the configuration says `env: scrub`: names of variables.
     #[serde(default)]
     pub pass_env: Vec<String>,
+    /// What the command may do: `true`, `best_effort`, or a mapping. Its own directory is the one that it runs in.
+    #[schemars(with = "Option<SandboxKeys>")]
+    pub sandbox: Option<SandboxSettings>,
 }
 
 /// How to find out whether a target is fit to be asked.
@@ -88,6 +92,7 @@ impl CliSettings {
         Some(Self {
             env: Variables::read("env", fields),
             pass_env: fields.passed_variables().unwrap_or_default(),
+            sandbox: SandboxSettings::read(fields, SandboxUser::Target),
             command_template: command_template?,
             files_format: files_format.map_or_else(FilesFormat::default, FilesFormat::new),
             cwd,

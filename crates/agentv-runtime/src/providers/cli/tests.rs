@@ -74,6 +74,7 @@ impl Bench {
             target: "t".into(),
             eval_dir: dir.path().to_owned(),
             working_dir: dir.path().to_owned(),
+            project_root: dir.path().to_owned(),
             env: env(),
             secrets: SecretPolicy::default(),
             processes: Processes::new(format!("cli-{}-{:p}", std::process::id(), &raw const dir)),

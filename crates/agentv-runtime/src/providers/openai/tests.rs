@@ -156,7 +156,7 @@ fn check(more: &Value, expected: &str) {
 fn each_bad_key_is_told_once() {
     check(
         &json!({ "api_key": "sk-literal" }),
-        "`api_key` of target `t` stands in the file / write `api_key: ${{ OPENAI_API_KEY }}` and set `OPENAI_API_KEY` in the environment or in a `.env` file",
+        "`api_key` of target `t` is written in the file / write `api_key: ${{ OPENAI_API_KEY }}` and set `OPENAI_API_KEY` in the environment or in a `.env` file",
     );
     check(
         &json!({ "api_key": "${{ NOT_SET }}" }),
@@ -168,7 +168,7 @@ fn each_bad_key_is_told_once() {
     );
     check(
         &json!({ "api_key": "${{ BROKEN }}" }),
-        "environment variable `BROKEN`, required for `api_key` of target `t`, holds characters that no key has / set `BROKEN` in the environment or in a `.env` file",
+        "environment variable `BROKEN`, required for `api_key` of target `t`, has characters that no key has / set `BROKEN` in the environment or in a `.env` file",
     );
     check(
         &json!({ "model": "${{ NOT_SET }}" }),

@@ -31,7 +31,7 @@ pub enum RecordedOutcome {
 pub(in crate::providers) struct Recordings {
     path: PathBuf,
     places: HashMap<String, Place>,
-    /// The first line that is no recording.
+    /// The first line that is not a recording.
     bad_line: Option<usize>,
 }
 
@@ -95,7 +95,7 @@ impl Recordings {
             .bytes(*place)
             .map_err(|error| format!("the recordings `{shown}` cannot be read: {error}"))?;
         let recording: Recording = serde_json::from_slice(&bytes).map_err(|error| {
-            format!("line {} of `{shown}` is no recording: {error}", place.line)
+            format!("line {} of `{shown}` is not a recording: {error}", place.line)
         })?;
         if recording.id == id {
             return Ok(recording.outcome);
@@ -117,7 +117,7 @@ impl Recordings {
             || format!(" among its {}", self.places.len()),
             |near| format!("; did you mean `{near}`?"),
         );
-        let bad = self.bad_line.map(|line| format!("; line {line} is no recording"));
+        let bad = self.bad_line.map(|line| format!("; line {line} is not a recording"));
         let shown = self.path.display();
         format!("`{shown}` has no recording of `{id}`{instead}{}", bad.unwrap_or_default())
     }

@@ -30,9 +30,10 @@ fn an_answer_is_found_by_its_id() {
 #[test]
 fn a_miss_says_what_there_is() {
     let text = "{\"id\": \"refund\", \"error\": \"x\"}\n{cut";
-    let near = "`recordings.ndjson` has no recording of `refunt`; did you mean `refund`?; line 2 is no recording";
+    let near = "`recordings.ndjson` has no recording of `refunt`; did you mean `refund`?; line 2 is not a recording";
     check_error(text, "refunt", near);
-    let far = "`recordings.ndjson` has no recording of `other` among its 1; line 2 is no recording";
+    let far =
+        "`recordings.ndjson` has no recording of `other` among its 1; line 2 is not a recording";
     check_error(text, "other", far);
     check_error("", "a", "`recordings.ndjson` has no recording of `a` among its 0");
 }
@@ -47,7 +48,7 @@ fn two_of_one_id_are_not_chosen_between() {
 fn a_recording_of_nothing_is_none() {
     let (_dir, recordings) = open(r#"{"id": "a", "answer": "A"}"#);
     let error = recordings.find("a").unwrap_err();
-    assert!(error.contains("line 1 of") && error.contains("is no recording"), "{error}");
+    assert!(error.contains("line 1 of") && error.contains("is not a recording"), "{error}");
 }
 
 #[test]

@@ -210,7 +210,7 @@ impl Editor {
         };
         format!(
             "Provision another with: agentv provision vscode --count 1{insiders}{root}; \
-             or delete the `subagent.lock` of one that nobody uses"
+             or delete the `subagent.lock` of one that is not in use"
         )
     }
 
@@ -225,7 +225,7 @@ impl Editor {
             None => subagents::default_root(self.edition, &self.env),
         };
         let root = root.ok_or_else(|| {
-            let problem = "there is no place for subagents, since `HOME` is not set";
+            let problem = "cannot place subagents: `HOME` is not set";
             ProviderError::failed(format!("{problem}; set `subagent_root` of the target"))
         })?;
         match root.to_str() {
@@ -366,6 +366,7 @@ impl Window<'_> {
             time_limit,
             output_cap: OUTPUT_CAP,
             gentle: Gentle::Terminate,
+            sandbox: None,
         }
     }
 
@@ -387,6 +388,9 @@ impl Window<'_> {
             }
             RunError::Spawn { source, .. } => {
                 ProviderError::not_started(format!("{error}: {source}"))
+            }
+            RunError::Sandbox(_) | RunError::OverLimit { .. } => {
+                ProviderError::failed(error.to_string())
             }
         }
     }
@@ -411,7 +415,7 @@ fn unusable(dir: &Path, error: &io::Error) -> ProviderError {
 /// Says what was waited for.
 fn blame(mut error: ProviderError, mail: &Mail) -> ProviderError {
     if let Some(missing) = mail.first_missing().filter(|_| error.is_timeout()) {
-        error.message = format!("{}; there is no `{}`", error.message, missing.display());
+        error.message = format!("{}; `{}` does not exist", error.message, missing.display());
     }
     error
 }

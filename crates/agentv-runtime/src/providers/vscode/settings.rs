@@ -57,7 +57,7 @@ impl VsCodeSettings {
             let message = format!("`wait: false` of {} is ignored", fields.owner());
             fields
                 .warning_at("vscode::wait", fields.span_of("wait"), message)
-                .help("remove `wait`: an answer that nobody waits for cannot be graded");
+                .help("remove `wait`: without waiting, AgentV has no answer to grade");
         }
         Self {
             vscode_cmd: fields.env_text(&["vscode_cmd", "command"]),

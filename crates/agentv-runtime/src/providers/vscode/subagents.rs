@@ -78,7 +78,7 @@ pub(super) enum ClaimError {
 
 fn counted(locked: usize) -> String {
     match locked {
-        0 => "there are none".to_owned(),
+        0 => "none found".to_owned(),
         1 => "the only one is locked".to_owned(),
         _ => format!("all {locked} are locked"),
     }

@@ -102,7 +102,7 @@ fn open_cases(
     }
     if left_out > 0 && trial.number() == 0 {
         log.warn(format!(
-            "{}: `provider_batching` is set, but {left_out} case(s) with a workspace are asked one by one",
+            "{}: `provider_batching` is set, but {left_out} case(s) with a workspace run one by one",
             target.label
         ));
     }

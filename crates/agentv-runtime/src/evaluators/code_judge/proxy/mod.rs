@@ -53,8 +53,10 @@ impl<'a> TargetProxy<'a> {
         call: &'a CallContext,
     ) -> Result<Self, EvaluatorError> {
         let judge = targets.judge().map_err(|error| {
-            let message =
-                format!("the script may ask a judge, but there is none: {}", error.message);
+            let message = format!(
+                "the script may call a judge, but no judge is configured: {}",
+                error.message
+            );
             EvaluatorError::new(FailureKind::Provider, message)
         })?;
         let failed = |what: &str, error: &dyn std::fmt::Display| {
@@ -67,6 +69,11 @@ impl<'a> TargetProxy<'a> {
             listener,
             proxy: ProxyState { token, judge, meter: Meter::new(max_calls), targets, call },
         })
+    }
+
+    /// Where it listens.
+    pub(super) fn port(&self) -> io::Result<u16> {
+        Ok(self.listener.local_addr()?.port())
     }
 
     /// What the script needs to find its way, under both generations of names.
