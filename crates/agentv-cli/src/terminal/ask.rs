@@ -1,8 +1,9 @@
-//! Questions to somebody at a terminal.
+//! Questions to a person at a terminal.
 
 use super::style::Paint;
 use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
 use dialoguer::{Confirm, MultiSelect, Select};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::io::{self, IsTerminal as _};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -25,15 +26,17 @@ impl From<dialoguer::Error> for NoAnswer {
     }
 }
 
-/// Somebody who can be asked. Questions go to stderr.
+/// Asks questions on stderr.
 pub(crate) struct Asker {
     theme: Box<dyn Theme>,
-    /// With somebody listening for it, Ctrl-C becomes an answer, and the cursor comes back.
+    /// `dialoguer` sends itself the signal when it reads Ctrl-C; with a listener for it, that is an error and not the end
+    /// of the process.
     _interrupts: (Runtime, Signal),
+    _keys: KeysAsInput,
 }
 
 impl Asker {
-    /// `None` where nobody would see the question.
+    /// `None` where no person would see the question.
     pub(crate) fn new() -> Option<Self> {
         if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
             return None;
@@ -47,7 +50,7 @@ impl Asker {
             Paint::Plain => Box::new(SimpleTheme),
             Paint::Coloured => Box::new(ColorfulTheme::default()),
         };
-        Some(Self { theme, _interrupts: (runtime, interrupts) })
+        Some(Self { theme, _interrupts: (runtime, interrupts), _keys: KeysAsInput::start()? })
     }
 
     /// Which of these; all are marked at first.
@@ -66,6 +69,28 @@ impl Asker {
     pub(crate) fn confirm(&self, question: &str, default: bool) -> Result<bool, NoAnswer> {
         let ask = Confirm::with_theme(&*self.theme).with_prompt(question).default(default);
         settled(ask.interact())
+    }
+}
+
+/// Keeps the terminal from turning Ctrl-C into a signal while questions are open. `dialoguer` does the same, but only after
+/// it has drawn a question: a Ctrl-C in between was lost.
+struct KeysAsInput {
+    before: Termios,
+}
+
+impl KeysAsInput {
+    fn start() -> Option<Self> {
+        let before = tcgetattr(io::stdin()).ok()?;
+        let mut modes = before.clone();
+        modes.local_modes -= LocalModes::ISIG | LocalModes::ICANON | LocalModes::ECHO;
+        tcsetattr(io::stdin(), OptionalActions::Drain, &modes).ok()?;
+        Some(Self { before })
+    }
+}
+
+impl Drop for KeysAsInput {
+    fn drop(&mut self) {
+        let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &self.before);
     }
 }
 
