@@ -364,13 +364,12 @@ impl<'a, 't> Fields<'a, 't> {
         rest
     }
 
-    /// The entries under these keys that were not asked for and are not `null`. They count as read from now on, but not as
-    /// known keys, which are suggested to the user.
-    pub fn unread(&mut self, keys: &[&str]) -> Vec<&'t Entry<'t>> {
+    /// The entries that were not asked for, are not `null`, and whose key is one of those that are looked for. They count
+    /// as read from now on, but not as known keys, which are suggested to the user.
+    pub fn unread(&mut self, is_one: impl Fn(&str, &[&'static str]) -> bool) -> Vec<&'t Entry<'t>> {
         let mut found = Vec::new();
         for (entry, taken) in self.map.iter().zip(&mut self.taken) {
-            let is_one = || keys.iter().any(|key| same_key(&entry.key, key));
-            if !*taken && !entry.value.is_null() && is_one() {
+            if !*taken && !entry.value.is_null() && is_one(&entry.key, &self.known) {
                 *taken = true;
                 found.push(entry);
             }
@@ -446,19 +445,22 @@ pub fn same_key(written: &str, snake: &str) -> bool {
 
 /// The known name that was probably meant.
 pub fn suggestion<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
-    let written = written.to_lowercase().replace('-', "_");
     let length = written.chars().count();
-    let distance =
-        |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase().replace('-', "_"));
     let near = |name: &str, distance: usize| distance <= 1 + name.chars().count() / 4;
     known
         .into_iter()
         // No two words are nearer than their lengths, and to compare a very long one takes much memory.
         .filter(|name| near(name, name.chars().count().abs_diff(length)))
-        .map(|name| (distance(name), name))
+        .map(|name| (typos_between(written, name), name))
         .filter(|(distance, name)| near(name, *distance))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// How many typos lie between two names. Letter case does not count, nor does `-` for `_`.
+pub fn typos_between(one: &str, other: &str) -> usize {
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    strsim::damerau_levenshtein(&plain(one), &plain(other))
 }
 
 /// A type that can be read from a node.

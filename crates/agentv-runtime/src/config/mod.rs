@@ -14,7 +14,7 @@ mod secrets;
 mod variables;
 
 pub use env::{Env, EnvError, Scrub, variable_reference};
-pub use fields::{Fields, FromNode, Leftovers, Owner, Wrong, same_key, suggestion};
+pub use fields::{Fields, FromNode, Leftovers, Owner, Wrong, same_key, suggestion, typos_between};
 pub use node::{Entry, Kind, Map, Node, Span};
 pub use note::{Cost, Dropped, Note, NotePlace, Notes};
 pub use number::{Count, Numeric};

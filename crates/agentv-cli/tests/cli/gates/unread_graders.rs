@@ -74,6 +74,40 @@ fn in_a_case_it_costs_the_case() {
 }
 
 #[test]
+fn a_misspelt_key_is_an_error_too() {
+    for (key, help) in [
+        ("evaluatorz", "did you mean `evaluators`?"),
+        ("Evalutors", "did you mean `evaluators`?"),
+        ("rubriks", "did you mean `rubrics`?"),
+        ("asserts", "list the graders under `evaluators`"),
+        ("grader", "list the graders under `evaluators`"),
+    ] {
+        let cx = clueless();
+        cx.write("suite.yaml", &suite("", &format!("    {key}: {CHECKS}\n")));
+        let ran = run(&cx, "suite.yaml", &[]);
+        ran.code(2).stderr_has("error[evaluator::not-read]").stderr_has(help);
+        let records = run(&cx, "suite.yaml", &["--skip-invalid"]).success().records();
+        assert_eq!(records.len(), 1, "{key}");
+    }
+    let head = format!("execution:\n  evaluatorz: {CHECKS}\n");
+    let cx = clueless();
+    cx.write("suite.yaml", &suite(&head, ""));
+    run(&cx, "suite.yaml", &[]).code(2).stderr_has("did you mean `evaluators`?");
+    check_refused("suite.yaml", &suite(&format!("evaluatorz: {CHECKS}\n"), ""), "evaluatorz");
+    let table = "id,input,criteria,evaluatorz\na,Capital?,x,[]\n";
+    check_refused("rows.csv", table, "evaluatorz");
+}
+
+#[test]
+fn other_unknown_keys_stay_warnings() {
+    for key in ["assets", "headers", "priority"] {
+        let cx = clueless();
+        cx.write("suite.yaml", &suite("", &format!("    {key}: [x]\n")));
+        run(&cx, "suite.yaml", &[]).success().stderr_has("warning[config::unknown-key]");
+    }
+}
+
+#[test]
 fn in_the_execution_of_a_case_it_costs_the_case() {
     for key in FOREIGN.into_iter().chain(["rubrics"]) {
         check_case_refused(&format!("    execution:\n      {key}: {CHECKS}\n"), key);

@@ -2,9 +2,9 @@
 
 use super::csv::{BOM, Cells, Dialect, Records, Table, check_quotes, text_of};
 use super::stream::{Data, Row, Seen};
-use crate::config::{Notes, Presence, Span, suggestion};
+use crate::config::{Notes, Presence, Span, suggestion, typos_between};
 use crate::load::suite::defaults::{Defaults, INPUT, OUTCOME, TEXTS};
-use crate::load::suite::unread::GRADER_KEYS;
+use crate::load::suite::unread::meant_grader;
 use std::io::{self, BufRead};
 use std::path::Path;
 
@@ -225,15 +225,18 @@ fn columns(cells: &Cells, defaults: &Defaults, notes: &mut Notes) -> Vec<Column>
     columns
 }
 
-/// Whether other tools, or other versions of AgentV, would read checks in this column, and the suite does not use it as a
-/// var.
+/// Whether other tools, or other versions of AgentV, would read checks in this column, or its name is misspelt, and the
+/// suite does not use it as a var.
 fn is_grader(column: &Column, defaults: &Defaults) -> bool {
     match column.place {
         ColumnPlace::Case(_) => false,
         ColumnPlace::Nowhere => column.name.starts_with(PROMPTFOO_CHECK),
         ColumnPlace::Var => {
-            GRADER_KEYS.contains(&snake_case(&column.name).as_str())
-                && !defaults.ask_for(&column.name)
+            let (name, known) = (snake_case(&column.name), KEYS.map(|(key, _)| key));
+            // A table may have columns for people, such as `metric`, so only columns that are read may be misspelt.
+            let is_meant =
+                |meant| name == meant || known.contains(&meant) && typos_between(&name, meant) == 1;
+            meant_grader(&name, &known).is_some_and(is_meant) && !defaults.ask_for(&column.name)
         }
     }
 }
