@@ -1,5 +1,6 @@
 //! `agentv verify`: whether a run folder is as its run left it.
 
+use super::compare::fail;
 use crate::args::{ReportFormat, VerifyArgs};
 use crate::settings::{Environment, RUN_HELP};
 use crate::terminal::{self, show_verification};
@@ -8,9 +9,13 @@ use agentv_wire::{Exit, number};
 use std::path::Path;
 
 pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Exit {
-    let Some(files) = find(args.run.as_deref(), environment) else {
-        let name = args.run.as_deref().unwrap_or(Path::new("latest")).display().to_string();
-        return terminal::fail(&format!("no run folder `{name}`"), Some(RUN_HELP));
+    let name = args.run.as_deref().unwrap_or(Path::new("latest"));
+    let name = match environment.folder_named(name) {
+        Ok(name) => name,
+        Err(error) => return fail(&error),
+    };
+    let Some(files) = find(&name, environment) else {
+        return terminal::fail(&format!("no run folder `{}`", name.display()), Some(RUN_HELP));
     };
     if !can_be_verified(&files) {
         let message = format!("`{}` has neither a manifest nor a chain", files.dir.display());
@@ -39,19 +44,18 @@ pub(crate) fn run(args: &VerifyArgs, environment: &Environment) -> Exit {
     if verification.whole { Exit::Success } else { Exit::Gate }
 }
 
-/// A run by its name, its folder, or a file in it; without one it is the newest.
-fn find(name: Option<&Path>, environment: &Environment) -> Option<RunFiles> {
-    let name = environment.folder_named(name.unwrap_or(Path::new("latest"))).ok()?;
+/// A run by its id, its folder, or a file in it.
+fn find(name: &Path, environment: &Environment) -> Option<RunFiles> {
     let is_run = |files: &RunFiles| {
         [files.manifest(), files.info_path(), files.journal()].iter().any(|path| path.is_file())
     };
-    let direct = environment.working_dir.join(&name);
+    let direct = environment.working_dir.join(name);
     let named = if direct.is_dir() {
         Some(RunFiles { dir: direct })
     } else if direct.exists() {
         direct.parent().map(|dir| RunFiles { dir: dir.to_owned() })
     } else {
-        let runs = environment.bases().map(|base| base.join(".agentv/runs").join(&name));
+        let runs = environment.bases().map(|base| base.join(".agentv/runs").join(name));
         runs.into_iter().find(|dir| dir.is_dir()).map(|dir| RunFiles { dir })
     };
     named.filter(is_run)

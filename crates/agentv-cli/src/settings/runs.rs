@@ -1,6 +1,7 @@
 //! A run by name: one place says what `latest` and `previous` mean.
 
 use super::Environment;
+use agentv_runtime::config::{suggestion, typos_between};
 use agentv_runtime::results_io::{ResultsError, find_results};
 use agentv_wire::{Ending, RunInfo};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ impl Environment {
         name: &Path,
         meant: impl Fn(&RunInfo) -> bool,
     ) -> Result<PathBuf, ResultsError> {
+        self.check_name(name)?;
         by_age(name, || {
             let runs = self.listed_runs().into_iter();
             runs.filter(&meant).map(|info| info.run).collect()
@@ -31,7 +33,36 @@ impl Environment {
 
     /// The same among folders, even if nothing in them can be read.
     pub(crate) fn folder_named(&self, name: &Path) -> Result<PathBuf, ResultsError> {
+        self.check_name(name)?;
         by_age(name, || self.runs().ids())
+    }
+
+    /// Refuses a name that is not there and is near to one that is.
+    fn check_name(&self, name: &Path) -> Result<(), ResultsError> {
+        let bases = self.bases();
+        let runs = bases.iter().map(|base| base.join(".agentv/runs"));
+        let mut places = std::iter::once(self.working_dir.clone()).chain(runs);
+        let is_there = AGES.iter().any(|age| name == Path::new(age))
+            || places.any(|place| place.join(name).exists());
+        let written = name.to_string_lossy();
+        match self.near_run(&written).filter(|_| !is_there) {
+            None => Ok(()),
+            Some(near) => Err(ResultsError::Missing {
+                name: written.into_owned(),
+                problem: format!("no such file, folder or run; did you mean `{near}`?"),
+            }),
+        }
+    }
+
+    /// The name of a run that was probably meant. Ids differ in a few digits only, so they must be nearer than words.
+    fn near_run(&self, written: &str) -> Option<String> {
+        if let Some(age) = suggestion(written, AGES) {
+            return Some(age.to_owned());
+        }
+        let is_near =
+            |id: &String| id.len().abs_diff(written.len()) <= 2 && typos_between(id, written) <= 2;
+        let is_part = |id: &String| written.len() >= 4 && id.contains(written);
+        self.runs().ids().into_iter().find(|id| is_near(id) || is_part(id))
     }
 
     /// The last complete run and the one before it of the same suites, the older one first. If there is one of the same

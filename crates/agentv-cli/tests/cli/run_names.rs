@@ -70,6 +70,35 @@ fn a_run_that_is_not_there_is_said() {
 }
 
 #[test]
+fn a_misspelt_name_is_answered_with_the_one_that_was_meant() {
+    let (cx, [previous, latest]) = twice();
+    for command in [
+        &["report", "lates"][..],
+        &["runs", "show", "lates"],
+        &["runs", "rm", "lates"],
+        &["verify", "lates"],
+        &["convert", "lates"],
+        &["plan", "lates", "--difference", "0.1"],
+        &["merge", "lates", "--out", "merged.jsonl"],
+        &["eval", "--resume", "lates"],
+        &["grade", "lates"],
+        &["compare", "previous", "lates"],
+        &["judge", "test", "--record", "lates", "--", "echo", "x"],
+    ] {
+        let ran = cx.agentv(command).run();
+        ran.code(2).stderr_has("`lates`: no such file, folder or run; did you mean `latest`?");
+    }
+    cx.agentv(["report", "preivous"]).run().code(2).stderr_has("did you mean `previous`?");
+    for id in [previous, latest] {
+        let typo = format!("{id}x");
+        let help = format!("did you mean `{id}`?");
+        cx.agentv(["report", &typo]).run().code(2).stderr_has(&help);
+    }
+    let ran = cx.agentv(["report", "nothing-like-it"]).run();
+    ran.code(2).stderr_has("no such file, folder or run").stderr_lacks("did you mean");
+}
+
+#[test]
 fn compare_takes_the_last_two_runs_of_the_same_suites() {
     let (cx, [previous, latest]) = twice();
     cx.write("other.yaml", &cases(&["b"]));
