@@ -210,7 +210,7 @@ impl From<EvaluatorResult> for EvaluatorSummary {
     fn from(result: EvaluatorResult) -> Self {
         let error = result
             .error
-            .map(|error| EvaluatorFailure { message: cut(error.message, TEXT_BYTES), ..error });
+            .map(|error| EvaluatorFailure { message: cut_error(error.message), ..error });
         let members = result.evaluator_results.unwrap_or_default();
         Self {
             name: result.name,
@@ -239,6 +239,16 @@ fn cut(mut text: String, bytes: usize) -> String {
         text.shrink_to_fit();
     }
     text
+}
+
+/// The start of an error and more of its end, which often says what failed.
+fn cut_error(text: String) -> String {
+    if text.len() <= TEXT_BYTES {
+        return text;
+    }
+    let start = text.floor_char_boundary(TEXT_BYTES / 4);
+    let end = text.ceil_char_boundary(text.len() - TEXT_BYTES * 3 / 4);
+    format!("{} … {}", text[..start].trim_end(), text[end..].trim_start())
 }
 
 fn one() -> f64 {
@@ -306,6 +316,14 @@ mod tests {
         check("1\n2\n3", "1\n2\n3");
         check("1\n2\n3\n4", "1\n2\n3…");
         check(&"ä".repeat(300), &format!("{}…", "ä".repeat(200)));
+    }
+
+    #[test]
+    fn an_error_keeps_its_end() {
+        assert_eq!(cut_error("short".to_owned()), "short");
+        let long = cut_error(format!("{} the end", "ä".repeat(600)));
+        assert!(long.ends_with("ä the end") && long.starts_with("ääää"), "{long}");
+        assert!(long.len() <= TEXT_BYTES + 8, "{}", long.len());
     }
 
     #[test]

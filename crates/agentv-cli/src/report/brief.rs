@@ -1,7 +1,7 @@
 //! A record in a few words.
 
-use super::one_line;
 use super::source::Entry;
+use super::{error_line, one_line};
 use crate::format::score;
 use agentv_core::totals::grading_errors;
 use agentv_wire::{EvaluatorSummary, Outcome, RecordSummary, ReportCase, ReportGrade};
@@ -18,12 +18,15 @@ pub(super) fn why(record: &RecordSummary, outcome: Outcome) -> Option<String> {
         let error = *grading_errors(record).first()?;
         Some(format!("{} could not grade: {}", error.evaluator, error.message))
     };
-    let why = record.error.clone().or_else(grading);
-    let why = why.or_else(|| record.misses.first().cloned()).or_else(|| record.reasoning.clone());
-    let why = why.or_else(|| {
+    let error = record.error.clone().or_else(grading).map(|error| error_line(&error, WHY));
+    let lowest = || {
         lowest(record).map(|grading| format!("{} scored {}", grading.name, score(grading.score)))
-    });
-    why.map(|why| one_line(&why, WHY)).filter(|why| !why.is_empty())
+    };
+    let reason = || {
+        let given = record.misses.first().or(record.reasoning.as_ref()).cloned();
+        given.or_else(lowest).map(|why| one_line(&why, WHY))
+    };
+    error.or_else(reason).filter(|why| !why.is_empty())
 }
 
 fn lowest(record: &RecordSummary) -> Option<&EvaluatorSummary> {

@@ -2,7 +2,7 @@
 
 use super::markdown::Markdown;
 use super::source::Entry;
-use super::{Head, one_line};
+use super::{Head, error_line};
 use crate::clean::clean;
 use crate::settings::GithubActions;
 use crate::terminal;
@@ -35,7 +35,7 @@ impl Github {
         let (list, level, message) = match (entry.outcome, grading_errors(record).first()) {
             (Outcome::Pass, None) => return,
             (Outcome::Pass, Some(error)) => {
-                let message = one_line(error.message, REMARK);
+                let message = error_line(error.message, REMARK);
                 let message = format!("{} could not grade: {message}", error.evaluator);
                 (&mut self.warnings, "warning", message)
             }

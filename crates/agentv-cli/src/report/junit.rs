@@ -4,7 +4,7 @@
 //! only the beginning.
 
 use super::source::{Entry, Knowledge};
-use super::{Format, FormatKind, Head, one_line};
+use super::{Format, FormatKind, Head, error_line, one_line};
 use crate::clean::{clean, clean_lines};
 use crate::format;
 use agentv_wire::{Outcome, RecordSummary, ReportSummary};
@@ -151,7 +151,7 @@ fn grades(record: &RecordSummary) -> String {
     let grades = record.evaluators.iter().map(|grade| match &grade.error {
         None => format!("{}: {}", grade.name, format::score(grade.score)),
         Some(error) => {
-            format!("{}: could not grade: {}", grade.name, one_line(&error.message, REMARK))
+            format!("{}: could not grade: {}", grade.name, error_line(&error.message, REMARK))
         }
     });
     [score].into_iter().chain(grades).collect::<Vec<_>>().join("\n")

@@ -188,9 +188,30 @@ fn one_line(text: &str, most: usize) -> String {
     line
 }
 
+/// The same for an error: its end often says what failed, so that is kept, too.
+fn error_line(text: &str, most: usize) -> String {
+    let text = one_line(text, usize::MAX);
+    let length = text.chars().count();
+    if length <= most {
+        return text;
+    }
+    let (start, gap) = (most / 3, " … ");
+    let end = most.saturating_sub(start + gap.chars().count());
+    let head: String = text.chars().take(start).collect();
+    let tail: String = text.chars().skip(length - end).collect();
+    format!("{}{gap}{}", head.trim_end(), tail.trim_start())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_keeps_its_end() {
+        assert_eq!(error_line(" a\n\tb  c ", 20), "a b c");
+        assert_eq!(error_line("one two three four five", 15), "one t … ur five");
+        assert_eq!(error_line("", 4), "");
+    }
 
     #[test]
     fn a_line_is_cut_where_room_ends() {

@@ -2,7 +2,7 @@
 
 use super::line::Line;
 use super::style::{BAD, DIM, DOUBTFUL, GOOD, NO_ANSWER, Paint};
-use super::text::{cut_end, cut_middle, one_line};
+use super::text::{cut_end, cut_error, cut_middle, one_line};
 use crate::format::{score, score_below, threshold};
 use agentv_core::totals::grading_errors;
 use agentv_wire::event::CaseFinished;
@@ -46,7 +46,8 @@ fn line(start: &str, finished: &CaseFinished, paint: Paint, width: Option<usize>
     let why = match width {
         Some(width) => {
             let room = width.saturating_sub(start.width() + target.width() + 3);
-            if room < 12 { String::new() } else { cut_end(&why, room) }
+            let cut = if finished.outcome == Outcome::Fail { cut_end } else { cut_error };
+            if room < 12 { String::new() } else { cut(&why, room) }
         }
         None => why,
     };

@@ -3,7 +3,7 @@
 use super::case_line::{BROKEN, FAILED, UNGRADED};
 use super::line::Line;
 use super::style::{BOLD, DIM, PLAIN, Paint};
-use super::text::{cut_end, cut_middle, one_line, wrapped};
+use super::text::{cut_end, cut_error, cut_middle, one_line, wrapped, wrapped_error};
 use crate::format;
 use agentv_core::totals::{CauseGroup, CauseGroups, NamedCase, Shortfall, Totals};
 use anstyle::Style;
@@ -138,7 +138,8 @@ impl Page {
             let text = one_line(&group.text);
             let text = if text.is_empty() { text } else { format!("{gap}{text}") };
             let rest = self.width.saturating_sub(4 + name.width());
-            let what = cut_end(&format!("{what}{text}"), rest);
+            let cut = if group.shortfall.is_none() { cut_error } else { cut_end };
+            let what = cut(&format!("{what}{text}"), rest);
             return vec![mark + &*name + self.paint.paint(DIM, what)];
         }
         let used = 4 + name.width() + what.width();
@@ -157,14 +158,18 @@ impl Page {
             Some(_) if is_missed => "missed",
             Some(_) => "because",
         };
+        let reason = |most: usize| {
+            let wrap = if group.shortfall.is_none() { wrapped_error } else { wrapped };
+            self.labelled(word, wrap(text, self.room(), most), PLAIN)
+        };
         if self.detail == Detail::Brief {
-            return self.words(word, text, PLAIN, 1);
+            return reason(1);
         }
         let mut lines = Vec::new();
         if group.records > 1 {
             lines.extend(self.words("cases", &self.names(group), PLAIN, REASON_LINES));
         }
-        lines.extend(self.words(word, text, PLAIN, REASON_LINES));
+        lines.extend(reason(REASON_LINES));
         if group.records > 1 || group.shortfall.is_none() {
             return lines;
         }
@@ -182,14 +187,21 @@ impl Page {
 
     /// A text below a case, with a word that says what it is.
     fn words(&self, word: &str, text: &str, style: Style, most: usize) -> Vec<Line> {
-        let room = self.width.saturating_sub(13).max(12);
-        let lines = wrapped(text, room, most).into_iter().enumerate();
+        self.labelled(word, wrapped(text, self.room(), most), style)
+    }
+
+    /// How wide such a text may be.
+    fn room(&self) -> usize {
+        self.width.saturating_sub(13).max(12)
+    }
+
+    fn labelled(&self, word: &str, lines: Vec<String>, style: Style) -> Vec<Line> {
         let line = |(number, line): (usize, String)| {
             let word = if number == 0 { word } else { "" };
             let word = self.paint.paint(DIM, format!("{word:<8}"));
             Line::from("    ") + word + " " + self.paint.paint(style, line)
         };
-        lines.map(line).collect()
+        lines.into_iter().enumerate().map(line).collect()
     }
 
     /// The case, or how many there are.

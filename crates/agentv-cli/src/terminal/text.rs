@@ -28,7 +28,37 @@ pub(super) fn cut_middle(text: &str, width: usize) -> String {
     format!("{start}…{}", end.chars().rev().collect::<String>())
 }
 
-/// Lines of whole words, no more than so many; the last has an `…` if something is left.
+/// An error in one line. Its end often says what failed, as in a traceback, so what does not fit is left out before that.
+pub(super) fn cut_error(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(3);
+    let start = fitting(text.chars(), room / 3);
+    let end = fitting(text.chars().rev(), room - start.as_str().width());
+    let end: String = end.chars().rev().collect();
+    format!("{} … {}", start.trim_end(), end.trim_start())
+}
+
+/// The same in up to `most` lines of whole words: the start of the text, and its end.
+pub(super) fn wrapped_error(text: &str, width: usize, most: usize) -> Vec<String> {
+    let lines = wrapped(text, width, usize::MAX);
+    let Some(cut) = lines.get(most.saturating_sub(1)..).filter(|cut| cut.len() > 1) else {
+        return lines;
+    };
+    let words: Vec<&str> = cut.iter().flat_map(|line| line.split(' ')).collect();
+    let mut last = words.last().map_or_else(String::new, |word| cut_end(word, width - 2));
+    for word in words.iter().rev().skip(1) {
+        if last.width() + word.width() + 3 > width {
+            break;
+        }
+        last = format!("{word} {last}");
+    }
+    let start = lines.iter().take(most.saturating_sub(1)).cloned();
+    start.chain([format!("… {last}")]).collect()
+}
+
+/// Lines of whole words, at most `most`; the last has an `…` if something is left.
 pub(super) fn wrapped(text: &str, width: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in one_line(text).split(' ').filter(|word| !word.is_empty()) {
@@ -86,5 +116,17 @@ mod tests {
         assert_eq!(wrapped(text, 9, 2), ["one two", "three…"]);
         assert_eq!(wrapped("incomprehensibilities", 9, 2), ["incompre…"]);
         assert!(wrapped(" \n", 9, 2).is_empty());
+    }
+
+    #[test]
+    fn an_error_keeps_its_end() {
+        let text = "one two three four five six";
+        assert_eq!(wrapped_error(text, 9, 9), ["one two", "three", "four five", "six"]);
+        assert_eq!(wrapped_error(text, 9, 2), ["one two", "… six"]);
+        assert_eq!(wrapped_error(text, 15, 1), ["… four five six"]);
+        assert_eq!(wrapped_error("a b", 9, 1), ["a b"]);
+        assert!(wrapped_error("", 9, 2).is_empty());
+        assert_eq!(cut_error(text, 14), "one … five six");
+        assert_eq!(cut_error(text, 27), text);
     }
 }
