@@ -1,7 +1,7 @@
 //! Mistakes of the first hour: each message names the cause, its place, and what to do.
 
 use crate::{context, eval, mocked};
-use agentv_test_support::{GRADER, TestContext, cases, mock_target, suite, targets};
+use agentv_test_support::{GRADER, TestContext, cases, cli_target, mock_target, suite, targets};
 
 /// A mock, and a suite with this text.
 #[track_caller]
@@ -227,4 +227,119 @@ fn logs_of_agents_go_to_the_project_too() {
     cx.agentv(["eval", "suite.yaml"]).cwd("evals").run();
     assert!(cx.path(".agentv/logs/claude-code").is_dir());
     assert!(!cx.path("evals/.agentv").exists());
+}
+
+/// A suite on a `cli` target with this command.
+#[track_caller]
+fn with_command(command: &str, more: &str) -> TestContext {
+    let cx = context();
+    cx.write("targets.yaml", &targets(&[cli_target("default", command) + more]));
+    cx.write("suite.yaml", &cases(&["a"]));
+    cx
+}
+
+#[test]
+fn a_placeholder_in_another_letter_case_is_a_warning() {
+    let cx = with_command("echo ok {prompt} {Eval_Id} {lower} ${files}", "");
+    let ran = eval(&cx, &[]);
+    ran.success()
+        .stderr_has("warning[cli::placeholder]: `{prompt}` of target `default` is not replaced")
+        .stderr_has("did you mean `{PROMPT}`?")
+        .stderr_has("did you mean `{EVAL_ID}`?")
+        .stderr_lacks("{FILES}")
+        .stderr_lacks("does not get the prompt");
+    cx.agentv(["validate", "targets.yaml"]).run().stderr_has("did you mean `{PROMPT}`?");
+    // With the placeholder itself, the other one is meant for the command.
+    let cx = with_command("echo ok {PROMPT} '{prompt}'", "");
+    eval(&cx, &["--strict"]).success().stderr_lacks("is not replaced");
+}
+
+#[test]
+fn a_command_that_does_not_get_the_prompt_is_noted() {
+    let noted = "note[cli::prompt]: the command of target `default` does not get the prompt";
+    for (command, more, is_noted) in [
+        ("sh agent.sh", "", true),
+        ("./agent.sh > {OUTPUT_FILE}", "", true),
+        ("./agent.sh > {OUTPUT_FILE}", "    provider_batching: true\n", false),
+        ("sh agent.sh {PROMPT}", "", false),
+        ("sh agent.sh {FILES}", "", false),
+        ("sh agent.sh {EVAL_ID}", "", false),
+        ("cat agent.sh", "", false),
+        ("echo ok", "", false),
+    ] {
+        let cx = with_command(command, more);
+        cx.script("agent.sh", "#!/bin/sh\necho ok\n");
+        // It is not a warning, so that `--strict` accepts it.
+        let ran = eval(&cx, &["--strict"]);
+        assert_eq!(ran.stderr.contains(noted), is_noted, "{command}\n{}", ran.stderr);
+        assert_eq!(ran.stderr.matches("cli::prompt").count(), usize::from(is_noted));
+    }
+}
+
+#[test]
+fn a_script_that_is_not_there_is_named_with_its_directory() {
+    let cx = with_command("python3 agent.py {PROMPT}", "    cwd: inner\n");
+    cx.write("inner/other.py", "");
+    let inner = cx.path("inner").display().to_string();
+    let ran = cx.agentv(["doctor", "suite.yaml"]).run();
+    ran.code(1)
+        .stdout_has("✗ default (cli): the script `agent.py` was not found in `inner`")
+        .stdout_has("fix: correct `command_template` or `cwd` of the target");
+    let error = eval(&cx, &[]).records()[0]["error"].as_str().unwrap().to_owned();
+    let expected = format!("; the script `agent.py` is not in `{inner}`, where the command runs");
+    assert!(error.contains(&expected), "{error}");
+
+    let cx = with_command("no-such-program {PROMPT}", "");
+    let error = eval(&cx, &[]).records()[0]["error"].as_str().unwrap().to_owned();
+    let here = cx.path("").display().to_string();
+    let expected = format!("the command runs in `{}`", here.trim_end_matches('/'));
+    assert!(error.contains(&expected), "{error}");
+
+    let cx = with_command("sh agent.sh {PROMPT}", "    cwd: nowhere\n");
+    cx.agentv(["doctor", "suite.yaml"]).run().code(1).stdout_has("the directory `nowhere` does not exist");
+}
+
+#[test]
+fn doctor_looks_for_a_script_only_where_it_is_known_to_be() {
+    for (command, more) in [
+        ("sh agents/{EVAL_ID}.sh", ""),
+        ("python3 -c 'print(1)' {PROMPT}", ""),
+        ("sh agent.sh {PROMPT}", "    workspace: template\n"),
+        ("sh there.sh {PROMPT}", ""),
+    ] {
+        let cx = with_command(command, more);
+        cx.write("template/agent.sh", "");
+        cx.write("there.sh", "");
+        cx.agentv(["doctor", "suite.yaml"]).run().success().stdout_lacks("was not found");
+    }
+}
+
+#[test]
+fn the_end_of_a_traceback_is_shown() {
+    let frames = "  File \"/usr/lib/python3/some/rather/long/path/to/a/module.py\", line 1, in f\n";
+    let script = format!(
+        "#!/bin/sh\ncat >&2 <<'END'\nTraceback (most recent call last):\n{}ValueError: no key in config\nEND\nexit 1\n",
+        frames.repeat(9)
+    );
+    let cx = with_command("./agent.sh {PROMPT}", "");
+    cx.script("agent.sh", &script);
+    let ran = eval(&cx, &[]);
+    let shown = ran.stdout.split("\nErrors ").nth(1).unwrap();
+    assert!(
+        shown.contains("Traceback") && shown.contains("ValueError: no key in config"),
+        "{shown}"
+    );
+
+    // The same of a judge.
+    let cx = mocked(&[]);
+    cx.script("judge.sh", &script);
+    cx.write(
+        "suite.yaml",
+        "evalcases:\n  - id: a\n    input: x\n    criteria: c\n    evaluators: [{name: j, type: code_judge, script: ./judge.sh}]\n",
+    );
+    let ran = eval(&cx, &[]);
+    let shown = ran.stdout.split("Grading errors").nth(1).unwrap();
+    assert!(shown.contains("ValueError: no key in config"), "{shown}");
+    let ran = cx.agentv(["report", "--junit", "-"]).run();
+    ran.stdout_has("ValueError: no key in config");
 }

@@ -45,7 +45,7 @@ enum Piece {
     Value(Placeholder),
 }
 
-/// A template asks for something that nobody can give.
+/// A template asks for something that does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsupported placeholder `{{{name}}}`")]
 pub struct UnknownPlaceholder {
@@ -90,10 +90,40 @@ impl Template {
         Ok(Self { pieces })
     }
 
-    /// What stands before the first placeholder.
+    /// Text in braces that is a placeholder but for its letter case, such as `{prompt}`, and is left as it is. Where the
+    /// template also has the placeholder itself, the text is meant for the command.
+    pub fn miscased(&self) -> Vec<(&str, Placeholder)> {
+        let texts = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(text) => Some(text.as_str()),
+            Piece::Value(_) => None,
+        });
+        let mut found = Vec::new();
+        for text in texts {
+            for (open, _) in text.match_indices('{') {
+                let name = text[open + 1..].split('}').next().unwrap_or_default();
+                let placeholder = Placeholder::of(&name.to_ascii_uppercase());
+                let is_meant = |placeholder: &Placeholder| {
+                    !text[..open].ends_with('$') && !self.asks_for(*placeholder)
+                };
+                found.extend(placeholder.filter(is_meant).map(|placeholder| (name, placeholder)));
+            }
+        }
+        found
+    }
+
+    /// Whether the command learns which case it is run for.
+    pub fn is_about_case(&self) -> bool {
+        let is_input = |piece: &Piece| matches!(piece, Piece::Value(placeholder) if *placeholder != Placeholder::OutputFile);
+        self.pieces.iter().any(is_input)
+    }
+
+    /// The whole words before the first placeholder.
     pub fn beginning(&self) -> &str {
-        match self.pieces.first() {
-            Some(Piece::Text(plain)) => plain,
+        match self.pieces.as_slice() {
+            [Piece::Text(plain)] => plain,
+            [Piece::Text(plain), ..] => {
+                plain.rfind(char::is_whitespace).map_or("", |end| &plain[..end])
+            }
             _ => "",
         }
     }
@@ -149,6 +179,18 @@ mod tests {
             "awk '{print $1}' ${HOME} {} {path} { PROMPT } {{PROMPT}}",
             "awk '{print $1}' ${HOME} {} {path} { PROMPT } {{ATTEMPT}}",
         );
+    }
+
+    #[test]
+    fn another_letter_case_is_noticed() {
+        let check = |template: &str, expected: &[&str]| {
+            let template = Template::parse(template).unwrap();
+            let names: Vec<&str> = template.miscased().into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, expected);
+        };
+        check("run {prompt} {Output_File}", &["prompt", "Output_File"]);
+        check("run {PROMPT} '{prompt}'", &[]);
+        check("run ${prompt} {path} {print $1} {", &[]);
     }
 
     #[test]

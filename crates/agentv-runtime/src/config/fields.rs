@@ -331,6 +331,16 @@ impl<'a, 't> Fields<'a, 't> {
         self.notes.warning(code, Some(span), message)
     }
 
+    /// Notes something that is not wrong, but may surprise.
+    pub fn info_at(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Note {
+        self.notes.info(code, Some(span), message)
+    }
+
     pub(super) fn remember_secret(&mut self, variable: &str) {
         self.notes.remember_secret(variable);
     }

@@ -25,7 +25,7 @@ pub mod replay;
 pub mod vscode;
 
 pub use billing::{Billing, Tells, UnitPrice};
-pub use need::{Need, Starter};
+pub use need::{CommandNeed, Need, Starter};
 pub use policy::{CallPolicy, RateLimits, RetrySettings};
 
 use crate::config::{Env, Fields, Leftovers};

@@ -7,12 +7,22 @@ use crate::http::Url;
 pub enum Need {
     /// A program, by its name or path, that answers to `--version`; and the key of the target that names another.
     Program { program: String, key: &'static str },
-    /// A command of the user's, of which nothing is known but its first word.
-    Command(String),
+    /// A command of the user's, as far as its first words say what it runs.
+    Command(CommandNeed),
     /// A server that is asked.
     Server(Url),
     /// What only the provider itself can tell, when it prepares for its first call: a health check, a file.
     Readiness,
+}
+
+/// What a command needs to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandNeed {
+    pub program: String,
+    /// The script that an interpreter is given.
+    pub script: Option<String>,
+    /// Where it runs, from the directory of the eval file.
+    pub cwd: Option<String>,
 }
 
 /// What `agentv init` writes for a provider, where all that it needs is there.
@@ -22,7 +32,7 @@ pub struct Starter {
     pub name: &'static str,
     /// A program that must be found.
     pub program: Option<&'static str>,
-    /// Variables that must be set. Nobody looks at what they hold.
+    /// Variables that must be set. Their values are not read.
     pub variables: &'static [&'static str],
     /// Its keys besides `name` and `provider`, as lines of YAML.
     pub keys: &'static [&'static str],

@@ -12,36 +12,46 @@ use agentv_runtime::file_input;
 use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
 use agentv_runtime::process::SecretPolicy;
 use agentv_runtime::run::targets_of;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A targets file, and who of it is asked.
+/// A targets file, and which of its targets are used.
 #[derive(Debug)]
 pub(super) struct UsedTargets {
     pub file: TargetsFile,
-    /// The targets that some suite asks, and their judges.
-    pub used: BTreeSet<TargetName>,
+    /// The targets that some suite uses, and their judges, with the directories of these suites.
+    pub used: BTreeMap<TargetName, BTreeSet<PathBuf>>,
     /// Those that judge in some suite.
     pub judging: BTreeSet<TargetName>,
     /// The directory of the first suite that uses it, and that suite's environment.
     pub eval_dir: PathBuf,
     pub env: Env,
+    /// Whether some case has a workspace, so that its target runs there.
+    pub has_workspaces: bool,
     /// Which secrets children get.
     pub secrets: SecretPolicy,
 }
 
-/// Whom a suite asks.
+/// Which targets a suite uses.
 #[derive(Debug)]
 struct Wanted {
     targets: Vec<TargetName>,
-    /// Whom its evaluators ask: by name, or `None` for whoever judges the target.
+    /// Those that its evaluators use: by name, or `None` for the judge of the target.
     judges: BTreeSet<Option<TargetName>>,
+    has_workspaces: bool,
 }
 
 impl UsedTargets {
-    /// Takes note of who is asked, and gives the names that nobody has.
-    fn use_for(&mut self, wanted: &Wanted) -> BTreeSet<TargetName> {
+    /// Where an eval file uses the target; for one that is not used, where it might.
+    pub(super) fn dirs_of(&self, name: &TargetName) -> Vec<&Path> {
+        let used = self.used.get(name).into_iter().flatten().map(PathBuf::as_path);
+        let dirs: Vec<&Path> = used.collect();
+        if dirs.is_empty() { vec![&self.eval_dir] } else { dirs }
+    }
+
+    /// Records which targets are used by a suite in this directory, and returns the names that do not exist.
+    fn use_for(&mut self, wanted: &Wanted, dir: &Path) -> BTreeSet<TargetName> {
         let mut judges: BTreeSet<TargetName> = wanted.judges.iter().flatten().cloned().collect();
         if wanted.judges.contains(&None) {
             let targets = wanted.targets.iter().filter_map(|name| self.file.find(name.as_str()));
@@ -50,9 +60,12 @@ impl UsedTargets {
         }
         self.judging.extend(judges.iter().cloned());
         let names: BTreeSet<TargetName> = wanted.targets.iter().cloned().chain(judges).collect();
-        let (known, missing) =
+        let (known, missing): (BTreeSet<TargetName>, _) =
             names.into_iter().partition(|name| self.file.find(name.as_str()).is_some());
-        self.used.extend::<BTreeSet<TargetName>>(known);
+        for name in known {
+            self.used.entry(name).or_default().insert(dir.to_owned());
+        }
+        self.has_workspaces |= wanted.has_workspaces;
         missing
     }
 }
@@ -108,9 +121,10 @@ impl FileCheck<'_> {
         findings.push(judged(&shown, &report, fine));
         let Some(suite) = suite else { return };
         let (main, own) = targets_of(&suite);
-        let mut wanted = Wanted { targets: own, judges: BTreeSet::new() };
+        let mut wanted = Wanted { targets: own, judges: BTreeSet::new(), has_workspaces: false };
         wanted.targets.push(main);
         for case in suite.cases.open().into_iter().flatten().flatten() {
+            wanted.has_workspaces |= case.workspace.is_some();
             for entry in case.evaluators.iter() {
                 let needs = entry.evaluator.needs();
                 wanted.judges.extend(needs.calls_judge().then_some(None));
@@ -152,7 +166,8 @@ impl FileCheck<'_> {
             let used = Arc::new(file.secret_variables.clone());
             asked.targets.push(UsedTargets {
                 file,
-                used: BTreeSet::new(),
+                used: BTreeMap::new(),
+                has_workspaces: false,
                 judging: BTreeSet::new(),
                 eval_dir: dir.to_owned(),
                 env: env.clone(),
@@ -164,7 +179,7 @@ impl FileCheck<'_> {
         asked.secrets.merge(asked.targets[index].file.secrets(env));
         asked.masked.extend(suite.redact.iter().cloned());
         let targets = &mut asked.targets[index];
-        let missing = targets.use_for(wanted);
+        let missing = targets.use_for(wanted, dir);
         for name in missing {
             let names = targets.file.names().collect::<Vec<_>>().join(", ");
             let message = format!("`{}` has no such target", self.environment.shown(&path));

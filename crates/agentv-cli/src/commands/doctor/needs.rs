@@ -9,7 +9,7 @@ use agentv_runtime::config::Env;
 use agentv_runtime::http;
 use agentv_runtime::load::TargetSpec;
 use agentv_runtime::process::{Command, EnvironmentRule, Gentle, SecretPolicy, Stdin, find};
-use agentv_runtime::providers::{Deps, Made, Need};
+use agentv_runtime::providers::{CommandNeed, Deps, Made, Need};
 use futures_util::future::join_all;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -50,8 +50,8 @@ impl Doctor<'_> {
     }
 
     async fn target(&self, spec: &TargetSpec, targets: &UsedTargets) -> Vec<Finding> {
-        // What nobody asks for stops no run.
-        let worst = if targets.used.contains(&spec.name) {
+        // A target that is not used stops no run.
+        let worst = if targets.used.contains_key(&spec.name) {
             FindingState::Problem
         } else {
             FindingState::Warning
@@ -123,14 +123,7 @@ impl Doctor<'_> {
                     format!("install `{program}`, or name it with `{key}` of the target"),
                 )),
             }),
-            // In a workspace or a directory of its own it may be there or not.
-            Need::Command(program) if program.contains('/') && spec.workspace.is_some() => None,
-            Need::Command(program) => Some(match find(program, eval_dir, env) {
-                Ok(_) => Ok(format!("`{program}` is there")),
-                Err(error) => {
-                    Err((error.to_string(), "correct `command_template` of the target".to_owned()))
-                }
-            }),
+            Need::Command(command) => self.command(command, spec, targets),
             Need::Server(_) | Need::Readiness if self.is_offline => None,
             Need::Server(url) => Some(match http::reach(url, SERVER_LIMIT).await {
                 Ok(()) => Ok(format!("{} answers", http::host(url))),
@@ -153,6 +146,39 @@ impl Doctor<'_> {
                 })
             }
         }
+    }
+
+    /// A command is looked for where it would run: from every directory with an eval file that uses the target.
+    fn command(
+        &self,
+        command: &CommandNeed,
+        spec: &TargetSpec,
+        targets: &UsedTargets,
+    ) -> Option<Result<String, (String, String)>> {
+        let CommandNeed { program, script, cwd } = command;
+        let wrong = |problem: String, fix: &str| Some(Err((problem, fix.to_owned())));
+        // In a workspace, files may be there or not.
+        let is_known = spec.workspace.is_none() && !targets.has_workspaces;
+        if program.contains('/') && !is_known {
+            return None;
+        }
+        for eval_dir in targets.dirs_of(&spec.name) {
+            let dir = cwd.as_ref().map_or_else(|| eval_dir.to_owned(), |cwd| eval_dir.join(cwd));
+            let shown = self.environment.shown(&dir);
+            if is_known && !dir.is_dir() {
+                let problem = format!("the directory `{shown}` does not exist");
+                return wrong(problem, "correct `cwd` of the target");
+            }
+            if let Err(error) = find(program, &dir, &targets.env) {
+                return wrong(error.to_string(), "correct `command_template` of the target");
+            }
+            let missing = script.as_ref().filter(|script| is_known && !dir.join(script).exists());
+            if let Some(script) = missing {
+                let problem = format!("the script `{script}` was not found in `{shown}`");
+                return wrong(problem, "correct `command_template` or `cwd` of the target");
+            }
+        }
+        Some(Ok(format!("`{program}` is there")))
     }
 
     /// As agents are looked for: whole, else by the first word.

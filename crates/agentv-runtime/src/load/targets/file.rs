@@ -252,7 +252,11 @@ fn target(
     let maker = maker.filter(|_| is_usable && workspace.as_ref().is_none_or(Option::is_some));
     let secret_variables = own.secret_variables().clone();
     own.locate(text, 1);
-    let obstacles = notes.absorb_unless(own, |note| OBSTACLES.contains(&note.code));
+    // A batch is not about one prompt.
+    let is_moot = |note: &Note| provider_batching && note.code == "cli::prompt";
+    let mut obstacles =
+        notes.absorb_unless(own, |note| OBSTACLES.contains(&note.code) || is_moot(note));
+    obstacles.retain(|note| !is_moot(note));
     if common_is_wrong {
         return None;
     }

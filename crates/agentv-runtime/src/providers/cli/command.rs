@@ -4,7 +4,8 @@ use super::Cli;
 use crate::file_input;
 use crate::process::sandbox::{Confinement, Surroundings};
 use crate::process::{
-    ChildEnvironment, Command, Gentle, Output, ProgramExit, RunError, Stdin, quote,
+    ChildEnvironment, Command, Gentle, Output, ProgramExit, RunError, Stdin, interpreted, quote,
+    shell_words,
 };
 use crate::providers::sandbox;
 use agentv_core::id::file_name;
@@ -67,6 +68,8 @@ pub(super) struct CommandAnswer {
 pub(super) struct CommandRun {
     pub(super) output: Output,
     sandbox: Option<Confinement>,
+    /// What to say of the directory that it ran in, if what it runs was not found there.
+    lost: Option<String>,
 }
 
 impl CommandRun {
@@ -77,6 +80,9 @@ impl CommandRun {
     /// Why it failed by itself.
     pub(super) fn error(&self) -> ProviderError {
         let mut error = sandbox::explain(exit_error(&self.output), self.sandbox.as_ref());
+        if let Some(lost) = &self.lost {
+            error.message = format!("{}; {lost}", error.message);
+        }
         error.metadata.extend(self.facts());
         error
     }
@@ -205,7 +211,10 @@ impl Cli {
         };
         // In a box of its own, so that this one stays small.
         match Box::pin(self.deps.processes.run(command, cx)).await {
-            Ok(output) => Ok(CommandRun { output, sandbox }),
+            Ok(output) => {
+                let lost = lost(output.ended, call.template, call.cwd);
+                Ok(CommandRun { output, sandbox, lost })
+            }
             Err(error) => {
                 let mut error = run_error(&error);
                 error.metadata.extend(sandbox::fact(sandbox.as_ref()));
@@ -325,6 +334,30 @@ impl FilesFormat {
             };
         }
         shown + rest
+    }
+}
+
+/// The script that the command gives to an interpreter, if it is plain to see that this is a file.
+pub(super) fn script(template: &Template) -> Option<&str> {
+    let words = shell_words(template.beginning());
+    // `uv run name` and `node name` may mean something else.
+    interpreted(&words).filter(|script| script.contains('/') || script.contains('.'))
+}
+
+/// What to say if a command failed because a program or a script is not where it is looked for.
+fn lost(ended: ProgramExit, template: &Template, cwd: &Path) -> Option<String> {
+    let is_missing = |script: &&str| !cwd.join(script).exists();
+    match (ended, script(template).filter(is_missing)) {
+        (ProgramExit::Code(0) | ProgramExit::Signal(_), _) => None,
+        (_, Some(script)) => Some(format!(
+            "the script `{script}` is not in `{}`, where the command runs: correct `command_template` or `cwd` of the target",
+            cwd.display()
+        )),
+        // What shells return for a program that is not found or not executable.
+        (ProgramExit::Code(126 | 127), None) => {
+            Some(format!("the command runs in `{}`, see `cwd` of the target", cwd.display()))
+        }
+        _ => None,
     }
 }
 

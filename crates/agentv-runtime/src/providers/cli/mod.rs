@@ -24,7 +24,7 @@ mod tests;
 pub use command::FilesFormat;
 pub use settings::{CliSettings, Healthcheck};
 
-use super::{Deps, FromSettings, Need};
+use super::{CommandNeed, Deps, FromSettings, Need};
 use crate::config::{Fields, Leftovers};
 use crate::file_input;
 use crate::process::{EnvironmentRule, first_program};
@@ -34,7 +34,7 @@ use agentv_core::{
     BatchProvider, CallContext, Provider, ProviderError, ProviderInfo, Request, Response,
 };
 use async_trait::async_trait;
-use command::{CommandCall, OUTPUT_CAP, Values};
+use command::{CommandCall, OUTPUT_CAP, Values, script};
 use output::ParsedOutput;
 use std::path::{Path, PathBuf};
 
@@ -64,8 +64,14 @@ impl FromSettings for Cli {
     }
 
     fn needs(settings: &CliSettings) -> Vec<Need> {
-        let command = first_program(settings.command_template.beginning());
-        let command = command.map(|program| Need::Command(program.to_owned()));
+        let program = first_program(settings.command_template.beginning());
+        let command = program.map(|program| {
+            Need::Command(CommandNeed {
+                program: program.to_owned(),
+                script: script(&settings.command_template).map(str::to_owned),
+                cwd: settings.cwd.clone(),
+            })
+        });
         let probe = settings.healthcheck.as_ref().map(|_| Need::Readiness);
         command.into_iter().chain(probe).collect()
     }
@@ -157,7 +163,7 @@ impl Cli {
         cx: &CallContext,
     ) -> Response {
         let ParsedOutput { mut response, mut problems, trace_ref } = parsed;
-        // Nobody looks at the trace of a judge.
+        // The trace of a judge is not used.
         if let Some(reference) = trace_ref.filter(|_| cx.purpose.role == Role::Candidate) {
             let dirs: Vec<PathBuf> = dirs.into_iter().flatten().cloned().collect();
             let name = reference.clone();

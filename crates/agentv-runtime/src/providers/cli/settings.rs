@@ -3,8 +3,8 @@
 use super::Deps;
 use super::command::FilesFormat;
 use crate::config::{Fields, Leftovers, Span, Variables};
-use crate::process::EnvironmentRule;
 use crate::process::sandbox::{SandboxKeys, SandboxSettings, SandboxUser};
+use crate::process::{EnvironmentRule, first_program};
 use agentv_core::prompt::placeholder::{Placeholder, Template};
 use schemars::JsonSchema;
 use std::collections::BTreeMap;
@@ -19,7 +19,8 @@ use std::time::Duration;
 /// 10 MiB, and so has the file with its trace; the answers of a batch have 64 MiB together.
 #[derive(Debug, Clone, JsonSchema)]
 pub struct CliSettings {
-    /// The command, for `/bin/sh -c`. Also called `command`. May be `${{ VARIABLE }}` as a whole.
+    /// The command, for `/bin/sh -c`. Also called `command`. May be `${{ VARIABLE }}` as a whole. It gets the prompt only
+    /// where it says `{PROMPT}`; its stdin is empty.
     #[schemars(with = "String")]
     pub command_template: Template,
     /// How each file of `{FILES}` is written: `{path}` and `{basename}` stand for its path and its name, both quoted. Also
@@ -80,7 +81,10 @@ pub enum Healthcheck {
 impl CliSettings {
     pub(super) fn read(fields: &mut Fields<'_, '_>) -> Option<Self> {
         fields.on_command_line(ON_COMMAND_LINE);
-        let command_template = template(fields, &["command_template", "command"]);
+        let command_template = template(fields, COMMAND);
+        if let Some(template) = &command_template {
+            note_missing_prompt(template, fields);
+        }
         let files_format = fields.take_of::<String>(&["files_format", "attachments_format"]);
         let cwd = fields.env_text(&["cwd"]);
         let timeout_seconds = fields.take("timeout_seconds");
@@ -111,6 +115,12 @@ impl CliSettings {
     }
 }
 
+/// The names of the command, the best first.
+const COMMAND: &[&str] = &["command_template", "command"];
+
+/// Programs that are not agents: with one of these, a command is meant to answer every prompt alike.
+const PLAIN_TOOLS: [&str; 7] = ["cat", "head", "jq", "sed", "sleep", "tail", "touch"];
+
 /// Keys whose values become part of a command.
 const ON_COMMAND_LINE: &[&str] =
     &["command_template", "command", "files_format", "attachments_format"];
@@ -124,8 +134,10 @@ impl Healthcheck {
             "http" => url(fields).map(|url| Self::Http { url, timeout_seconds }),
             "command" => {
                 let cwd = fields.env_text(&["cwd"]);
-                template(fields, &["command_template", "command"]).map(|command_template| {
-                    Self::Command { command_template, cwd, timeout_seconds }
+                template(fields, COMMAND).map(|command_template| Self::Command {
+                    command_template,
+                    cwd,
+                    timeout_seconds,
                 })
             }
             _ => {
@@ -152,18 +164,37 @@ fn url(fields: &mut Fields<'_, '_>) -> Option<String> {
 /// A command with its placeholders, all of which must be known.
 fn template(fields: &mut Fields<'_, '_>, keys: &[&'static str]) -> Option<Template> {
     let text = fields.need_env_text(keys)?;
-    Template::parse(&text)
-        .map_err(|error| {
-            let supported = Placeholder::ALL.map(|(_, name)| format!("`{{{name}}}`")).join(", ");
-            let message = format!("{error} in `{}` of {}", keys[0], fields.owner());
-            fields
-                .error_at("cli::placeholder", span_of(fields, keys), message)
-                .help(format!("use one of {supported}, or lower case if it is not for AgentV"));
-        })
-        .ok()
+    let span = span_of(fields, keys);
+    let template = Template::parse(&text).map_err(|error| {
+        let supported = Placeholder::ALL.map(|(_, name)| format!("`{{{name}}}`")).join(", ");
+        let message = format!("{error} in `{}` of {}", keys[0], fields.owner());
+        fields
+            .error_at("cli::placeholder", span, message)
+            .help(format!("use one of {supported}, or lower case if it is not for AgentV"));
+    });
+    let template = template.ok()?;
+    for (name, placeholder) in template.miscased() {
+        let message = format!("`{{{name}}}` of {} is not replaced", fields.owner());
+        fields
+            .warning_at("cli::placeholder", span, message)
+            .help(format!("did you mean `{placeholder}`?"));
+    }
+    Some(template)
 }
 
-/// Where the value stands, under whichever of its names.
+/// Notes a command that answers without knowing the question. Some are meant to, so it is not a warning.
+fn note_missing_prompt(template: &Template, fields: &mut Fields<'_, '_>) {
+    let program = first_program(template.beginning());
+    let is_agent = program.is_some_and(|program| !PLAIN_TOOLS.contains(&program));
+    if is_agent && !template.is_about_case() && template.miscased().is_empty() {
+        let message = format!("the command of {} does not get the prompt", fields.owner());
+        fields
+            .info_at("cli::prompt", span_of(fields, COMMAND), message)
+            .help("add `{PROMPT}` where the command expects it; its stdin is empty");
+    }
+}
+
+/// Where the value is, under whichever of its names.
 fn span_of(fields: &Fields<'_, '_>, keys: &[&str]) -> Span {
     let spans = keys.iter().map(|key| fields.span_of(key));
     spans.into_iter().find(|span| *span != fields.head()).unwrap_or_else(|| fields.head())

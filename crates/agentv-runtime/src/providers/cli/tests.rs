@@ -45,7 +45,7 @@ fn settings(value: Value) -> Result<CliSettings, Vec<String>> {
         Fields::of(&node, "target `t`", Cost::Command, &mut notes, &env).expect("a mapping");
     let settings = Cli::read(&mut fields);
     fields.finish(Cli::LEFTOVERS);
-    let (notes, _) = notes.finish();
+    let notes: Vec<_> = notes.finish().0.into_iter().filter(|it| it.cost > Cost::Info).collect();
     let say = |note: &crate::config::Note| {
         [Some(note.message.clone()), note.help.clone()]
             .into_iter()
