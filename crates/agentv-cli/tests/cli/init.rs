@@ -1,7 +1,7 @@
 //! `agentv init`, and `agentv eval` without a path: a new user's first minutes.
 
 use crate::context;
-use agentv_test_support::TestContext;
+use agentv_test_support::{TestContext, mock_target, targets};
 use std::path::Path;
 
 const ENTER: &str = "\r";
@@ -246,6 +246,35 @@ fn every_template_runs_at_once_and_names_the_lines_to_change() {
         let records = cx.read("out.jsonl");
         assert!(records.lines().count() > 0);
         assert!(records.lines().all(|line| line.contains(r#""outcome":"pass""#)), "{records}");
+    }
+}
+
+#[test]
+fn beside_targets_of_the_project_a_template_brings_its_own() {
+    for name in TEMPLATES {
+        for file in ["targets.yaml", ".agentv/targets.yaml"] {
+            let cx = context();
+            let own = targets(&[mock_target("default", "mine")]);
+            cx.write(file, &own);
+            let init = ["init", "--template", name];
+            let ran = cx.agentv(init).env("PATH", "/nowhere").run();
+            let suite = format!("evals/{name}.eval.yaml");
+            let extra = format!(".agentv/{name}.targets.yaml");
+            let command = format!("agentv eval {suite} --targets {extra}");
+            ran.success()
+                .stdout_has(&format!("kept      {file}  (already exists)"))
+                .stdout_has(&format!("wrote     {extra}"))
+                .stdout_has(&format!("  {command}  "));
+            assert_eq!(cx.read(file), own);
+            // The command works as it is shown.
+            let words = command.split(' ').skip(1).chain(["--case-threshold", "1"]);
+            cx.agentv(words).run().success();
+            // A bare run takes the suites and nothing else.
+            cx.agentv(["eval"]).run().stdout_lacks("targets.yaml:");
+            // Once more, and everything stays.
+            let again = cx.agentv(init).env("PATH", "/nowhere").run();
+            again.success().stdout_lacks("wrote");
+        }
     }
 }
 

@@ -26,6 +26,8 @@ struct Choice {
     template: SuiteTemplate,
     /// Whether the template's suite is written.
     suite: bool,
+    /// Where its mock is, if the project has targets of its own.
+    own_targets: Option<String>,
 }
 
 /// Something to be done to a file.
@@ -36,6 +38,9 @@ struct Write {
     text: String,
     act: Act,
 }
+
+/// Why a file of the user's stays.
+const EXISTS: &str = "already exists";
 
 #[derive(Debug, PartialEq, Eq)]
 enum Act {
@@ -102,7 +107,7 @@ fn plan(
         &mut environment.screen(),
     );
     let has_suites = !suites_below(dir, dir).suites.is_empty();
-    let choice = match asker {
+    let mut choice = match asker {
         Some(asker) => ask(asker, &offers, template, has_suites)?,
         None => Choice {
             targets: offers,
@@ -110,12 +115,20 @@ fn plan(
             workflow: true,
             template: SuiteTemplate::of(template),
             suite: template.is_some() || !has_suites,
+            own_targets: None,
         },
     };
     let mut writes = Vec::new();
     for (path, text) in contents(&choice, dir) {
         let act = act(&path, &text, dir, asker)?;
         writes.push(Write { path, text, act });
+    }
+    if needs_own_targets(&choice, &writes, dir) {
+        let path = choice.template.targets_path.to_owned();
+        let text = files::targets(&choice.template, &[], None);
+        let act = act(&path, &text, dir, asker)?;
+        writes.push(Write { path: path.clone(), text, act });
+        choice.own_targets = Some(path);
     }
     writes.push(gitignore(dir));
     Ok((choice, writes))
@@ -152,7 +165,18 @@ fn ask(
         chosen => SuiteTemplate::of(chosen),
     };
     let workflow = asker.confirm("Write a GitHub workflow that runs the evals?", true)?;
-    Ok(Choice { targets, default, workflow, template, suite })
+    Ok(Choice { targets, default, workflow, template, suite, own_targets: None })
+}
+
+/// Whether a new suite lacks its mock, since the project keeps the targets that it has.
+fn needs_own_targets(choice: &Choice, writes: &[Write], dir: &Path) -> bool {
+    let targets = targets_in(dir);
+    let is_new = |write: &&Write| matches!(write.act, Act::Create | Act::Replace);
+    let is_kept =
+        |write: &Write| write.act == Act::Keep(EXISTS) && Some(dir.join(&write.path)) == targets;
+    let has_new_suite =
+        writes.iter().filter(is_new).any(|write| write.path == choice.template.suite_path);
+    has_new_suite && writes.iter().any(is_kept)
 }
 
 /// Every file that is wanted, in the order in which a reader should meet them.
@@ -192,7 +216,7 @@ fn act(path: &str, text: &str, dir: &Path, asker: Option<&Asker>) -> Result<Act,
         Some(asker) => asker.confirm(&format!("`{path}` exists. Replace it?"), false)?,
         None => false,
     };
-    Ok(if replaces { Act::Replace } else { Act::Keep("already exists") })
+    Ok(if replaces { Act::Replace } else { Act::Keep(EXISTS) })
 }
 
 fn gitignore(dir: &Path) -> Write {
@@ -243,6 +267,14 @@ fn next(choice: &Choice, args: &InitArgs) -> Vec<(String, String)> {
     let mut next = Vec::new();
     if args.dir() != Path::new(".") {
         next.push((format!("cd {}", args.dir().display()), "go to the new directory".to_owned()));
+    }
+    if let Some(targets) = &choice.own_targets {
+        let suite = choice.template.suite_path;
+        let command = format!("agentv eval {suite} --targets {targets}");
+        next.push((command, "run it on its mock".to_owned()));
+        next.push((format!("agentv eval {suite}"), "run it on your own targets".to_owned()));
+        next.push(("agentv doctor".to_owned(), "check that everything is in place".to_owned()));
+        return next;
     }
     let target = choice.default.map_or("the mock", |index| choice.targets[index].starter.name);
     next.push(("agentv eval".to_owned(), format!("run the suite on {target}")));

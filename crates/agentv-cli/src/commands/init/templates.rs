@@ -9,6 +9,8 @@ pub(super) struct SuiteTemplate {
     /// Where the suite is written.
     pub suite_path: &'static str,
     pub suite: &'static str,
+    /// Where its targets are written in a project that has others.
+    pub targets_path: &'static str,
     /// The mock that answers its cases: an entry of `targets.yaml` without its name.
     pub mock: &'static str,
     /// More entries: the user's own target, as a comment, and the judge.
@@ -22,6 +24,7 @@ macro_rules! template {
         SuiteTemplate {
             name: TemplateName::$name,
             suite_path: concat!("evals/", $folder, ".eval.yaml"),
+            targets_path: concat!(".agentv/", $folder, ".targets.yaml"),
             suite: include_str!(concat!("templates/", $folder, "/suite.eval.yaml")),
             mock: include_str!(concat!("templates/", $folder, "/mock.yaml")),
             targets: $targets,
