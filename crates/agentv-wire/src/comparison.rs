@@ -234,6 +234,17 @@ pub struct ComparedGroup {
     pub errors1: usize,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub errors2: usize,
+    /// The only run that has it, if it is in one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_in: Option<ComparisonSide>,
+}
+
+/// One of the two sides of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparisonSide {
+    Baseline,
+    Candidate,
 }
 
 fn one() -> usize {

@@ -7,8 +7,8 @@ use super::style::{self, BAD, BOLD, DIM, DOUBTFUL, GOOD, PLAIN, Paint};
 use super::table::{Cell, Side, TextTable};
 use crate::format::{count, p_value, percent, signed};
 use agentv_wire::comparison::{
-    CaseName, ComparedGroup, Comparison, ComparisonVerdict, MatchedCase, MeanInterval, PairOutcome,
-    PairedTest, Statistics,
+    CaseName, ComparedGroup, Comparison, ComparisonSide, ComparisonVerdict, MatchedCase,
+    MeanInterval, PairOutcome, PairedTest, Statistics,
 };
 use anstyle::Style;
 
@@ -199,6 +199,18 @@ impl Page<'_> {
         if groups.is_empty() {
             return;
         }
+        self.line("");
+        let (groups, remarks) = compared_groups(groups);
+        self.group_table(title, &groups, level);
+        for remark in remarks {
+            self.line(self.paint.paint(DIM, format!("{title} {remark}")));
+        }
+    }
+
+    fn group_table(&mut self, title: &str, groups: &[&ComparedGroup], level: f64) {
+        if groups.is_empty() {
+            return;
+        }
         let mut table = TextTable::new()
             .column(title, Side::Left, 7)
             .column("Cases", Side::Right, 5)
@@ -230,7 +242,6 @@ impl Page<'_> {
                 Cell::styled(format!("{} → {}", group.errors1, group.errors2), style::DIM),
             ]);
         }
-        self.line("");
         self.table(&table);
     }
 
@@ -259,6 +270,25 @@ impl Page<'_> {
         self.table(&table);
         self.line("");
     }
+}
+
+/// The groups that have numbers, and why others have none: `only in baseline: tone`.
+pub(super) fn compared_groups(groups: &[ComparedGroup]) -> (Vec<&ComparedGroup>, Vec<String>) {
+    let (compared, others): (Vec<_>, Vec<_>) = groups.iter().partition(|group| group.cases > 0);
+    let reasons = [
+        (Some(ComparisonSide::Baseline), "only in baseline"),
+        (Some(ComparisonSide::Candidate), "only in candidate"),
+        (None, "without a case that both runs graded"),
+    ];
+    let remark = |(run, reason): (Option<ComparisonSide>, &str)| {
+        let names: Vec<&str> = others
+            .iter()
+            .filter(|group| group.only_in == run)
+            .map(|group| group.name.as_str())
+            .collect();
+        (!names.is_empty()).then(|| format!("{reason}: {}", names.join(", ")))
+    };
+    (compared, reasons.into_iter().filter_map(remark).collect())
 }
 
 fn counts(Comparison { summary, .. }: &Comparison) -> String {

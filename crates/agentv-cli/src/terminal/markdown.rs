@@ -2,7 +2,7 @@
 
 use super::Screen;
 use super::comparison::{
-    case_label, in_points, interval, named, remark, test_words, verdict_words,
+    case_label, compared_groups, in_points, interval, named, remark, test_words, verdict_words,
 };
 use crate::clean::clean;
 use crate::format::{count, p_value, percent, signed};
@@ -127,6 +127,17 @@ fn groups(title: &str, groups: &[ComparedGroup], screen: &mut Screen) {
     if groups.is_empty() {
         return;
     }
+    let (groups, remarks) = compared_groups(groups);
+    if !groups.is_empty() {
+        group_table(title, &groups, screen);
+    }
+    for remark in remarks {
+        screen.line("");
+        screen.line(format!("{title} {}", clean(&remark)));
+    }
+}
+
+fn group_table(title: &str, groups: &[&ComparedGroup], screen: &mut Screen) {
     screen.line("");
     screen.line(format!("| {title} | Cases | Baseline | Candidate | Delta | p | p (Holm) |"));
     screen.line("| --- | ---: | ---: | ---: | ---: | ---: | ---: |");

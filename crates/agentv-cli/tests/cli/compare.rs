@@ -404,6 +404,28 @@ fn several_candidates_share_a_baseline() {
 }
 
 #[test]
+fn an_evaluator_without_common_cases_has_no_row() {
+    let graded = |name: &str| {
+        let grades = |id: &str| {
+            let grade = |name: &str| json!({ "name": name, "type": "contains", "score": 1 });
+            let grades = [grade("both"), grade(name)];
+            json!({ "eval_id": id, "score": 1, "evaluator_results": grades }).to_string()
+        };
+        ["a", "b", "c"].map(grades).join("\n") + "\n"
+    };
+    let (old, new) = (graded("old"), graded("new"));
+    let ran = compare(&old, &new, &[]);
+    ran.success()
+        .stdout_has("\nEvaluator only in baseline: old\nEvaluator only in candidate: new\n")
+        .stdout_lacks("\nold ")
+        .stdout_lacks("\nnew ");
+    let ran = compare(&old, &new, &["--format", "markdown"]);
+    ran.success().stdout_has("| `both` | 3 |").stdout_has("Evaluator only in baseline: old");
+    let groups = as_json(&compare(&old, &new, &["--json"]))["evaluators"].clone();
+    assert_eq!(groups[2]["only_in"], "baseline", "{groups}");
+}
+
+#[test]
 fn two_targets_are_kept_apart() {
     let line = |target: &str, score: f64| {
         json!({ "eval_id": "a", "target": target, "score": score }).to_string() + "\n"

@@ -3,7 +3,7 @@
 use super::pairs::Pair;
 use super::{Rules, Scored};
 use crate::stats::{Level, PairedSample, holm};
-use agentv_wire::comparison::ComparedGroup;
+use agentv_wire::comparison::{ComparedGroup, ComparisonSide};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The pairs of one part.
@@ -12,9 +12,19 @@ struct Group {
     scores: PairedSample,
     errors1: usize,
     errors2: usize,
+    is_in_baseline: bool,
+    is_in_candidate: bool,
 }
 
 impl Group {
+    fn only_in(&self) -> Option<ComparisonSide> {
+        match (self.is_in_baseline, self.is_in_candidate) {
+            (true, false) => Some(ComparisonSide::Baseline),
+            (false, true) => Some(ComparisonSide::Candidate),
+            _ => None,
+        }
+    }
+
     fn add_pair(&mut self, pair: &Pair<'_>) {
         let scores =
             |trials: &[&Scored]| -> Vec<f64> { trials.iter().map(|record| record.score).collect() };
@@ -30,11 +40,14 @@ pub(super) fn by_evaluator(pairs: &[Pair<'_>], rules: &Rules) -> Vec<ComparedGro
     for pair in pairs {
         let (grades1, grades2) = (grades(&pair.baseline), grades(&pair.candidate));
         for (name, one) in &grades1 {
-            groups.entry(name).or_default().errors1 += one.errors;
+            let group = groups.entry(name).or_default();
+            group.errors1 += one.errors;
+            group.is_in_baseline = true;
         }
         for (name, two) in &grades2 {
             let group = groups.entry(name).or_default();
             group.errors2 += two.errors;
+            group.is_in_candidate = true;
             if let Some(one) = grades1.get(name) {
                 group.scores.add(&one.scores, &two.scores, pair.cluster);
             }
@@ -88,7 +101,9 @@ fn grades<'r>(trials: &[&'r Scored]) -> BTreeMap<&'r str, Graded> {
 }
 
 fn finish(groups: Groups<'_>, rules: &Rules) -> Vec<ComparedGroup> {
-    let level = Level { alpha: rules.level, tests: groups.len() };
+    // A part without a case that both runs have is not tested.
+    let tests = groups.values().filter(|group| !group.scores.is_empty()).count();
+    let level = Level { alpha: rules.level, tests };
     let compared = |(name, group): (&str, Group)| {
         let (mean1, mean2) = group.scores.means().unwrap_or_default();
         ComparedGroup {
@@ -101,11 +116,14 @@ fn finish(groups: Groups<'_>, rules: &Rules) -> Vec<ComparedGroup> {
             p_adjusted: 1.0,
             errors1: group.errors1,
             errors2: group.errors2,
+            only_in: group.only_in(),
         }
     };
     let mut compared: Vec<ComparedGroup> = groups.into_iter().map(compared).collect();
-    let p_values: Vec<f64> = compared.iter().map(|group| group.p_value).collect();
-    for (group, p_adjusted) in compared.iter_mut().zip(holm(&p_values)) {
+    let mut tested: Vec<&mut ComparedGroup> =
+        compared.iter_mut().filter(|group| group.cases > 0).collect();
+    let p_values: Vec<f64> = tested.iter().map(|group| group.p_value).collect();
+    for (group, p_adjusted) in tested.iter_mut().zip(holm(&p_values)) {
         group.p_adjusted = p_adjusted;
     }
     compared

@@ -1,7 +1,7 @@
 use super::*;
 use crate::stats::fewest_cases;
 use agentv_wire::ComparisonVerdict;
-use agentv_wire::comparison::PairedTest;
+use agentv_wire::comparison::{ComparisonSide, PairedTest};
 use proptest::prelude::*;
 
 fn record(eval_id: &str, score: f64) -> Scored {
@@ -271,6 +271,28 @@ fn evaluators_and_tags_have_numbers_of_their_own() {
     let tags: Vec<(&str, f64)> =
         comparison.tags.iter().map(|tag| (tag.name.as_str(), tag.mean_delta)).collect();
     assert_eq!(tags, [("easy", 1.0), ("hard", -0.5)]);
+}
+
+#[test]
+fn an_evaluator_of_one_run_is_said_to_be_that_and_not_tested() {
+    let graded = |id: &str, names: &[&str], score: f64| {
+        let grade = |name: &&str| Grade { evaluator: (*name).into(), score: Some(score) };
+        Scored { grades: names.iter().map(grade).collect(), ..record(id, score) }
+    };
+    let ids = ["a", "b", "c", "d", "e", "f"];
+    let baseline = ids.map(|id| graded(id, &["both", "old"], 0.0));
+    let candidate = ids.map(|id| graded(id, &["both", "new"], 1.0));
+    let comparison = compared(&baseline, &candidate);
+    let found: Vec<(&str, usize, Option<ComparisonSide>)> = comparison
+        .evaluators
+        .iter()
+        .map(|group| (group.name.as_str(), group.cases, group.only_in))
+        .collect();
+    let (old, new) = (Some(ComparisonSide::Baseline), Some(ComparisonSide::Candidate));
+    assert_eq!(found, [("both", 6, None), ("new", 0, new), ("old", 0, old)]);
+    // What is not tested does not make the test of others stricter.
+    let both = &comparison.evaluators[0];
+    near(both.p_adjusted, both.p_value);
 }
 
 /// As few random numbers as still make sense, since many comparisons are made.
