@@ -14,8 +14,8 @@ const MOST: usize = 100;
 /// The numbers of the evaluators so far.
 #[derive(Debug, Default)]
 pub(super) struct Evaluators {
-    /// Where an evaluator is in the list, by name.
-    places: BTreeMap<String, usize>,
+    /// Where the evaluators of a name are in the list: one for each of their types.
+    places: BTreeMap<String, Vec<usize>>,
     list: Vec<Sums>,
 }
 
@@ -65,14 +65,28 @@ impl Evaluators {
         }
     }
 
+    /// By name. Where evaluators of several types share a name, it is followed by the type: `tone (contains)`.
     pub(super) fn wire(&self) -> BTreeMap<String, EvaluatorTotals> {
-        self.places.iter().map(|(name, place)| (name.clone(), self.list[*place].wire())).collect()
+        let mut totals = BTreeMap::new();
+        for (name, places) in &self.places {
+            for place in places {
+                let sums = &self.list[*place];
+                let name = match places.as_slice() {
+                    [_] => name.clone(),
+                    _ => format!("{name} ({})", sums.totals.kind),
+                };
+                totals.insert(name, sums.wire());
+            }
+        }
+        totals
     }
 
     /// Where an evaluator is. `None` where there are too many.
     fn place(&mut self, evaluator: &EvaluatorSummary) -> Option<usize> {
-        if let Some(place) = self.places.get(&evaluator.name) {
-            return Some(*place);
+        let places = self.places.get(&evaluator.name).into_iter().flatten();
+        let is_same = |place: &&usize| self.list[**place].totals.kind == evaluator.kind;
+        if let Some(place) = places.copied().find(|place| is_same(&place)) {
+            return Some(place);
         }
         let place = self.list.len();
         if place == MOST {
@@ -82,7 +96,7 @@ impl Evaluators {
         sums.totals.kind.clone_from(&evaluator.kind);
         sums.totals.weights = (evaluator.weight, evaluator.weight);
         self.list.push(sums);
-        self.places.insert(evaluator.name.clone(), place);
+        self.places.entry(evaluator.name.clone()).or_default().push(place);
         Some(place)
     }
 }

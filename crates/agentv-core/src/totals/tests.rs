@@ -1,7 +1,8 @@
 use super::*;
-use agentv_wire::{EvaluatorSummary, Status};
+use agentv_wire::{EvaluatorSummary, EvaluatorTotals, Status};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 fn read(mut record: Value) -> RecordSummary {
     if record.get("eval_id").is_none() {
@@ -54,6 +55,30 @@ fn what_has_no_grade_is_counted_and_not_averaged() {
     assert_eq!(wire.histogram, [0, 0, 0, 0, 0, 1, 0, 0, 0, 1]);
     assert_eq!(wire.evaluators["judge"].mean_score, None);
     assert_eq!((wire.evaluators["judge"].errors, wire.grading_errors), (1, 1));
+}
+
+#[test]
+fn evaluators_of_one_name_and_two_types_are_told_apart_in_any_order() {
+    let graded = |kind: &str, score: f64| {
+        let entry = json!({ "name": "tone", "type": kind, "score": score, "weight": 1 });
+        json!({ "score": score, "evaluator_results": [entry] })
+    };
+    let (text, judge) = (graded("contains", 1.0), graded("llm_judge", 0.5));
+    let one = totals(&[text.clone(), judge.clone()]).wire(None).evaluators;
+    let other = totals(&[judge, text.clone()]).wire(None).evaluators;
+    let means = |found: &BTreeMap<String, EvaluatorTotals>| -> Vec<(String, String, f64)> {
+        let entry = |(name, totals): (&String, &EvaluatorTotals)| {
+            (name.clone(), totals.kind.clone(), totals.mean_score.unwrap())
+        };
+        found.iter().map(entry).collect()
+    };
+    assert_eq!(means(&one), means(&other));
+    let expected = [("tone (contains)", "contains", 1.0), ("tone (llm_judge)", "llm_judge", 0.5)];
+    let expected = expected.map(|(name, kind, mean)| (name.to_owned(), kind.to_owned(), mean));
+    assert_eq!(means(&one), expected);
+    // One type needs no addition.
+    let alone = totals(&[text.clone(), text]).wire(None).evaluators;
+    assert_eq!(alone.keys().collect::<Vec<_>>(), ["tone"]);
 }
 
 #[test]
