@@ -1,4 +1,4 @@
-//! Runs of earlier, as tables for people.
+//! Earlier runs, as tables for people.
 
 use super::screen::Screen;
 use crate::format;
@@ -10,7 +10,7 @@ const COLUMNS: usize = 9;
 
 /// One line for each run.
 pub(crate) fn table(runs: &[(RunInfo, State)], screen: &mut Screen) {
-    let head = ["RUN", "STATE", "DONE", "PASS", "FAIL", "UNGRADED", "ERRORS", "MEAN", "FILES"];
+    let head = ["RUN", "STATE", "DONE", "PASSED", "FAILED", "UNGRADED", "ERRORS", "MEAN", "FILES"];
     let head = head.map(str::to_owned);
     let rows: Vec<[String; COLUMNS]> = std::iter::once(head).chain(runs.iter().map(row)).collect();
     let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
@@ -85,7 +85,7 @@ pub(crate) fn show_run((info, state): &(RunInfo, State), folder: &str, screen: &
     say("Records", &format!("{} of {}", all.recorded, info.cases));
     let (passed, failed, ungraded, errors) = (all.passed, all.failed, all.ungraded, all.errors);
     let errors = format::count(errors, "error", "errors");
-    say("Status", &format!("{passed} pass, {failed} fail, {ungraded} ungraded, {errors}"));
+    say("Status", &format!("{passed} passed, {failed} failed, {ungraded} ungraded, {errors}"));
     say("Pass rate", &format::pass_rate_interval(all));
     say("Mean", &format::mean_score(all));
     say("Cost", &all.cost_usd.map(format::money).unwrap_or_default());

@@ -38,9 +38,13 @@ fn asked(totals: &TrialTotals) -> String {
     let cases = count(totals.cases, "case", "cases");
     let is_whole = totals.cases * *trials as usize == *recorded;
     let each = if is_whole { "times each" } else { "times at most" };
-    let errors = if *errors == 0 { String::new() } else { format!(", {errors} errors") };
+    let errors = if *errors == 0 {
+        String::new()
+    } else {
+        format!(", {}", count(*errors, "error", "errors"))
+    };
     let ungraded = if *ungraded == 0 { String::new() } else { format!(", {ungraded} ungraded") };
-    format!("{cases}, {trials} {each}: {passed} of {recorded} pass{ungraded}{errors}")
+    format!("{cases}, {trials} {each}: {passed} of {recorded} passed{ungraded}{errors}")
 }
 
 fn mean(totals: &TrialTotals) -> String {
@@ -59,7 +63,7 @@ fn flaky(totals: &TrialTotals, screen: &mut Screen) {
     screen.line(format!("  Flaky cases: {flaky}"));
     for case in flaky_cases {
         let shares = format!("{}/{}", case.passed, case.trials);
-        screen.line(format!("    {shares} pass  {}", case.eval_id));
+        screen.line(format!("    {shares} passed  {}", case.eval_id));
     }
     let more = flaky - flaky_cases.len();
     if more > 0 {

@@ -32,7 +32,7 @@ fn it_shows_a_pass_a_fail_a_flaky_case_a_judge_error_and_a_missed_tool() {
         .has("Grading errors  grading failed; the answer was not judged")
         .has("  ? an-angry-customer  quality");
     // A case that cannot be relied on.
-    shown.has("3/4 pass  spring-discount");
+    shown.has("3/4 passed  spring-discount");
     shown
         .has("✓ 5 passed  ✗ 3 failed  ? 1 ungraded  in ")
         .has("\ncost $0.00; $0.0089 with cached, replayed and mock answers");

@@ -152,15 +152,15 @@ fn the_figures_are_those_of_the_reference() {
     // Passed 3, 1, 1 and 0 times of 3. pass@2 of a case that passed once: 1 − C(2,2)/C(3,2) = 2/3.
     ran.success().stdout_has(
         "\nTrials of suite on default:
-  4 cases, 3 times each: 5 of 12 pass
+  4 cases, 3 times each: 5 of 12 passed
   Mean score: 0.417 (95 % interval 0.122 to 0.785)
      k  pass@k  95 % interval   pass^k  95 % interval
      1   0.417  0.122 to 0.785   0.417  0.122 to 0.785
      2   0.583  0.195 to 0.890   0.250  0.046 to 0.699
      3   0.750  0.301 to 0.954   0.250  0.046 to 0.699
   Flaky cases: 2
-    1/3 pass  first
-    1/3 pass  second
+    1/3 passed  first
+    1/3 passed  second
 ",
     );
     // The lines of 2.x are as they were, but that a case is placed once, by its mean.
@@ -245,12 +245,12 @@ fn flaky_cases_are_named_worst_first_and_not_without_end() {
     let command = "case {EVAL_ID}{TRIAL} in case-11[012]|*3) echo no;; *) echo ok;; esac";
     cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
     let ran = eval(&cx, &["--trials", "4", "--workers", "4"]);
-    ran.success().stdout_has("  Flaky cases: 11\n    3/4 pass  case-00\n");
-    ran.stdout_has("    3/4 pass  case-09\n    … and 1 more\n").stdout_lacks("pass  case-11");
+    ran.success().stdout_has("  Flaky cases: 11\n    3/4 passed  case-00\n");
+    ran.stdout_has("    3/4 passed  case-09\n    … and 1 more\n").stdout_lacks("pass  case-11");
     let command = "case {EVAL_ID}{TRIAL} in case-11[012]|case-0?3) echo no;; *) echo ok;; esac";
     cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
     let ran = eval(&cx, &["--trials", "4", "--workers", "4"]);
-    ran.success().stdout_has("  Flaky cases: 11\n    1/4 pass  case-11\n    3/4 pass  case-00\n");
+    ran.success().stdout_has("  Flaky cases: 11\n    1/4 passed  case-11\n    3/4 passed  case-00\n");
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn a_killed_run_goes_on_with_the_trials_that_are_left() {
         (&2.into(), &3.into(), &4.into())
     );
     let text = cx.agentv(["runs", "show"]).run();
-    text.success().stdout_has("2 cases, 3 times at most: 4 of 4 pass");
+    text.success().stdout_has("2 cases, 3 times at most: 4 of 4 passed");
     // Two trials are known of one case only.
     text.stdout_has("     1   1.000  0.342 to 1.000   1.000  0.342 to 1.000\n");
     text.stdout_has("     2   1.000  0.207 to 1.000   1.000  0.207 to 1.000  1 of 2 cases\n");
@@ -296,7 +296,7 @@ fn a_killed_run_goes_on_with_the_trials_that_are_left() {
     let ran = resume(&cx, &[]);
     ran.success()
         .stdout_has(": 4 of 6 trials are done")
-        .stdout_has("2 cases, 3 times each: 6 of 6 pass");
+        .stdout_has("2 cases, 3 times each: 6 of 6 passed");
     assert_eq!(recorded(&cx), ["a 0", "a 1", "a 2", "b 0", "b 1", "b 2"]);
     assert_eq!(calls(&cx), ["a 0", "a 1", "a 2", "b 0", "b 1", "b 1", "b 2"]);
 }
@@ -330,8 +330,8 @@ fn only_the_trials_that_ended_in_an_error_are_tried_again() {
     cx.write("targets.yaml", &targets(&[counting(fails)]));
     let ran = eval(&cx, &["--trials", "2"]);
     ran.code(3)
-        .stdout_has("2 cases, 2 times each: 3 of 4 pass, 1 errors")
-        .stdout_has("1/2 pass  b");
+        .stdout_has("2 cases, 2 times each: 3 of 4 passed, 1 error")
+        .stdout_has("1/2 passed  b");
     cx.write("again", "");
     let ran = resume(&cx, &["--retry-errors"]);
     ran.success()
@@ -436,7 +436,7 @@ fn a_cache_knows_trials_apart_and_the_first_from_before() {
     assert_eq!(api.asked().len(), 2);
     eval(&cx, &["--cache", "--trials", "3"]).success();
     assert_eq!(api.asked().len(), 6);
-    eval(&cx, &["--cache", "--trials", "3"]).success().stdout_has("3 of 3 pass");
+    eval(&cx, &["--cache", "--trials", "3"]).success().stdout_has("3 of 3 passed");
     eval(&cx, &["--cache"]).success();
     assert_eq!(api.asked().len(), 6);
 }
