@@ -1,6 +1,6 @@
 //! How numbers, durations, sizes and money are written for people: on the screen and in reports alike.
 
-pub(crate) use agentv_core::amount::{dollars as money, tokens as amount};
+pub(crate) use agentv_core::amount::{count, dollars as money, tokens as amount};
 use agentv_wire::OutcomeTotals;
 use agentv_wire::comparison::MeanInterval;
 use std::time::Duration;
@@ -105,11 +105,6 @@ pub(crate) fn clock(time: Duration) -> String {
     } else {
         format!("{minutes}:{seconds:02}")
     }
-}
-
-/// `1 win`, `2 wins`.
-pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// A score, or a mean of scores.

@@ -1,4 +1,9 @@
-//! How amounts of money and of tokens are written.
+//! How amounts of money, of tokens and of things are written.
+
+/// `1 win`, `2 wins`.
+pub fn count(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
 
 /// American dollars: cents from a dollar up, and below it as many digits as say something.
 pub fn dollars(amount: f64) -> String {

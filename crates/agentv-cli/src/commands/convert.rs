@@ -2,6 +2,7 @@
 
 use super::compare::fail;
 use crate::args::ConvertArgs;
+use crate::format::count;
 use crate::settings::Environment;
 use crate::terminal::{self, show_notes};
 use agentv_runtime::convert::{Conversion, ConvertError, YamlShape, convert};
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &ConvertArgs, environment: &Environment) -> Exit {
     converted.remarks.iter().for_each(|remark| terminal::warn(remark));
     let mut screen = environment.screen();
     let out = conversion.out.display();
-    screen.line(format!("Converted {} records to {out}", converted.records));
+    screen.line(format!("Converted {} to {out}", count(converted.records, "record", "records")));
     if let Some(settings) = converted.settings {
         screen.line(format!("Settings: {}", settings.display()));
     }

@@ -1,6 +1,7 @@
 //! `agentv generate rubrics`: a model writes the rubrics of cases that have none into their file.
 
 use crate::args::GenerateRubricsArgs;
+use crate::format::count;
 use crate::settings::Environment;
 use crate::terminal::{self, Screen, show_notes};
 use agentv_core::{CallContext, Provider, TargetName};
@@ -54,15 +55,16 @@ pub(crate) fn rubrics(args: &GenerateRubricsArgs, environment: &Environment) -> 
         Err(exit) => return exit,
     };
     if made.is_empty() {
-        screen.line("No eval cases updated");
+        screen.line("No cases updated");
     } else if let Err(error) = replace(&path, &with_rubrics(&text, &made)) {
         terminal::complain(&format!("`{}` cannot be written: {error}", path.display()), None);
         return Exit::Incomplete;
     } else {
-        screen.line(format!("Updated {} eval case(s) with generated rubrics", made.len()));
+        screen
+            .line(format!("Updated {} with generated rubrics", count(made.len(), "case", "cases")));
     }
     if skipped > 0 {
-        screen.line(format!("Skipped {skipped} eval case(s)"));
+        screen.line(format!("Skipped {}", count(skipped, "case", "cases")));
     }
     if failed { Exit::Incomplete } else { Exit::Success }
 }

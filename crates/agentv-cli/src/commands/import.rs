@@ -1,6 +1,7 @@
 //! `agentv import`: past sessions become a dataset whose answers are replayed.
 
 use crate::args::ImportArgs;
+use crate::format::count;
 use crate::settings::Environment;
 use crate::terminal::{self, Screen};
 use agentv_core::Redactor;
@@ -87,7 +88,7 @@ fn import(
 
 fn report(written: &WrittenDataset, out: &Out, here: &Path, screen: &mut Screen) {
     let dataset = shown(&written.dataset, here);
-    screen.line(format!("Imported {} case(s): {dataset}", written.cases));
+    screen.line(format!("Imported {}: {dataset}", count(written.cases, "case", "cases")));
     screen.line(format!("Recordings: {}", shown(&out.recordings(), here)));
     if let Some(targets) = &written.kept_targets {
         screen.line(format!(

@@ -2,6 +2,7 @@
 
 use super::compare::{fail, shown};
 use crate::args::MergeArgs;
+use crate::format::count;
 use crate::settings::Environment;
 use crate::terminal;
 use agentv_runtime::results_io::{Conflict, MergeError, merge};
@@ -37,14 +38,10 @@ pub(crate) fn run(args: &MergeArgs, environment: &Environment) -> Exit {
         0 => String::new(),
         count => format!(" ({count} repeated left out)"),
     };
-    let records = counted(merged.records, "record");
-    let files = counted(inputs.len(), "file");
+    let records = count(merged.records, "record", "records");
+    let files = count(inputs.len(), "file", "files");
     screen.line(format!("Merged {records} of {files}{repeated}: {}", args.out.display()));
     Exit::Success
-}
-
-fn counted(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 fn contradict(conflicts: &[Conflict], more: usize, inputs: &[(PathBuf, String)]) -> Exit {
@@ -56,7 +53,8 @@ fn contradict(conflicts: &[Conflict], more: usize, inputs: &[(PathBuf, String)])
             None,
         );
     }
-    let more = if more > 0 { format!("; {more} more records differ") } else { String::new() };
+    let records = count(more, "more record differs", "more records differ");
+    let more = if more > 0 { format!("; {records}") } else { String::new() };
     terminal::fail(
         &format!("nothing was written{more}"),
         Some("merge shards of one run, or remove one of the two records"),

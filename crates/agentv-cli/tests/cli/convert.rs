@@ -128,7 +128,9 @@ fn what_a_format_cannot_hold_is_said_and_not_lost_in_silence() {
     let cases = json!([{"id": "a", "input": "q", "criteria": "x", "metadata": {"owner": "me"}}, {"input": "r", "metadata": 1}]);
     cx.write("a.json", &cases.to_string());
     let ran = convert(&cx, &["a.json", "-o", "a.csv"]);
-    ran.code(2).stderr_has("CSV cannot hold all of it: `metadata` of 2 case(s), the place of 1 case(s) without an `id`");
+    ran.code(2).stderr_has(
+        "CSV cannot hold all of it: `metadata` of 2 cases, the place of 1 case without an `id`",
+    );
     assert!(!cx.path("a.csv").exists());
     convert(&cx, &["a.json", "-o", "a.csv", "--force"]).success();
     assert_eq!(cx.read("a.csv"), "id,input,criteria\na,q,x\n,r,\n");

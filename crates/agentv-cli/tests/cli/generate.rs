@@ -41,12 +41,12 @@ fn check(with_marks: &str) {
     let cx = context();
     let api = FakeLlm::answering(REPLY);
     let ran = generate(&cx, &before, &api);
-    ran.success().stdout_has(&format!("Updated {cases} eval case(s) with generated rubrics"));
+    ran.success().stdout_has(&format!("Updated {cases} cases with generated rubrics"));
     assert_eq!(cx.read("suite.yaml"), after);
     cx.agentv(["validate", "suite.yaml"]).run().success();
     // All have rubrics now, so there is nothing left to do.
     let ran = cx.agentv(["generate", "rubrics", "suite.yaml"]).run();
-    ran.success().stdout_has("No eval cases updated").stdout_lacks("Generating rubrics for: one");
+    ran.success().stdout_has("No cases updated").stdout_lacks("Generating rubrics for: one");
     assert_eq!((cx.read("suite.yaml"), api.asked().len()), (after, cases));
 }
 
@@ -186,7 +186,7 @@ evalcases:
     let cx = context();
     let api = FakeLlm::answering(REPLY);
     let ran = generate(&cx, text, &api);
-    ran.success().stdout_has("Updated 2 eval case(s)").stdout_has("Skipped 3 eval case(s)");
+    ran.success().stdout_has("Updated 2 cases").stdout_has("Skipped 3 cases");
     let merged = text.replace("    id: merged\n", &format!("    id: merged\n{}", written(4)));
     assert_eq!(cx.read("suite.yaml"), merged + &written(4));
 }
@@ -239,7 +239,7 @@ fn what_is_done_and_what_is_skipped_is_told() {
     assert_eq!(
         ran.success().stdout,
         "Generating rubrics for: suite.yaml\n  Generating rubrics for: one\n\
-         Updated 1 eval case(s) with generated rubrics\nSkipped 2 eval case(s)\n"
+         Updated 1 case with generated rubrics\nSkipped 2 cases\n"
     );
     assert_eq!((cx.read("suite.yaml"), ran.stderr.as_str()), (MIXED.to_owned() + &written(4), ""));
 }
@@ -252,7 +252,7 @@ fn a_model_that_fails_leaves_the_file_alone() {
     ] {
         let cx = context();
         let ran = generate(&cx, MIXED, &api);
-        ran.code(3).stderr_has("case `one`: ").stderr_has(why).stdout_has("No eval cases updated");
+        ran.code(3).stderr_has("case `one`: ").stderr_has(why).stdout_has("No cases updated");
         assert_eq!(cx.read("suite.yaml"), MIXED);
         assert_eq!(api.asked().len(), asks);
     }
@@ -264,7 +264,7 @@ fn a_case_that_fails_does_not_stop_the_others() {
     let api = FakeLlm::after([FakeReply::error(400, "too long")], REPLY);
     let text = MIXED.replace("  - id: aimless\n", "  - id: long\n    outcome: x\n");
     let ran = generate(&cx, &text, &api);
-    ran.code(3).stderr_has("case `long`: ").stdout_has("Updated 1 eval case(s)");
+    ran.code(3).stderr_has("case `long`: ").stdout_has("Updated 1 case");
     assert_eq!(cx.read("suite.yaml"), text + &written(4));
 }
 

@@ -37,7 +37,7 @@ fn past_sessions_are_graded_without_a_model() {
     session(&cx, CODEX_TOOL, "sessions/deep/codex.jsonl");
     let ran = import(&cx, &["sessions", "--out", "past"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    let told = "Imported 2 case(s): past/imported.jsonl\n\
+    let told = "Imported 2 cases: past/imported.jsonl\n\
                 Recordings: past/imported.recordings.ndjson\n\
                 Next: agentv eval past/imported.jsonl\n";
     assert_eq!(ran.stdout, told);
@@ -120,7 +120,7 @@ fn what_cannot_be_used_is_said_and_left_out() {
     let whole = cx.read("s/good.jsonl").replace("sessionId\":\"", "sessionId\":\"x");
     cx.write("s/torn.jsonl", &whole[..whole.len() - 30]);
     let ran = import(&cx, &["s", "s/good.jsonl", "--out", "past"]);
-    ran.success().stdout_has("Imported 3 case(s)");
+    ran.success().stdout_has("Imported 3 cases");
     for said in [
         "warning: s/empty.jsonl: left out, since none of its lines is of a known format",
         "warning: s/noise.jsonl: left out, since none of its lines is of a known format",

@@ -149,7 +149,7 @@ error[targets::unknown]: unknown target `gpd` in `[DIR]/targets.yaml`
    |
    = help: did you mean `gpt`? available: default, gpt
 
-error: nothing was run: 1 error(s) and 0 warning(s) in the files
+error: nothing was run: 1 error in the files
 "
         )
     );
@@ -296,7 +296,10 @@ fn a_script_that_is_not_there_is_named_with_its_directory() {
     assert!(error.contains(&expected), "{error}");
 
     let cx = with_command("sh agent.sh {PROMPT}", "    cwd: nowhere\n");
-    cx.agentv(["doctor", "suite.yaml"]).run().code(1).stdout_has("the directory `nowhere` does not exist");
+    cx.agentv(["doctor", "suite.yaml"])
+        .run()
+        .code(1)
+        .stdout_has("the directory `nowhere` does not exist");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::measure::Measures;
 use super::{Rules, UngradedRecords};
+use crate::amount::count;
 use crate::stats::{Interval, Level, PairedSample, Tested, fewest_cases, holm};
 use agentv_wire::comparison::{
     Comparison, ComparisonVerdict, MeanInterval, NonInferiority, Statistics,
@@ -237,8 +238,8 @@ fn margin_reason(shown: NonInferiority, mean_score: &Statistics) -> String {
     }
 }
 
-fn cases(count: usize) -> String {
-    if count == 1 { "1 case".to_owned() } else { format!("{count} cases") }
+fn cases(number: usize) -> String {
+    count(number, "case", "cases")
 }
 
 /// Small p-values are not shown exactly: no sample is that good.

@@ -2,6 +2,7 @@
 
 use crate::config::same_key;
 use crate::load::{CSV_KEYS, CsvShape, reads_as_var};
+use agentv_core::amount::count;
 use agentv_wire::Object;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -142,10 +143,11 @@ fn lost(cases: &[Object]) -> Vec<String> {
         case.get("id").and_then(Value::as_str).is_some_and(|id| !id.trim().is_empty())
     };
     let nameless = cases.iter().filter(|case| !has_id(case)).count();
+    let cases = |number: usize| count(number, "case", "cases");
     let mut lost: Vec<String> =
-        counts.into_iter().map(|(name, count)| format!("`{name}` of {count} case(s)")).collect();
+        counts.into_iter().map(|(name, number)| format!("`{name}` of {}", cases(number))).collect();
     if nameless > 0 {
-        lost.push(format!("the place of {nameless} case(s) without an `id`"));
+        lost.push(format!("the place of {} without an `id`", cases(nameless)));
     }
     lost
 }

@@ -16,6 +16,7 @@ pub use transcript::{Transcript, Turn};
 
 use crate::providers::claude_code::ClaudeReader;
 use crate::providers::codex::CodexReader;
+use agentv_core::amount::count;
 use lines::{SessionLine, SessionLines};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -151,17 +152,21 @@ impl Skipped {
     fn remarks(&self, transcript: &Transcript) -> Vec<String> {
         let mut remarks = Vec::new();
         if self.noise > 0 {
-            remarks.push(format!("{} line(s) without JSON were passed over", self.noise));
+            let lines = count(self.noise, "line without JSON was", "lines without JSON were");
+            remarks.push(format!("{lines} passed over"));
         }
         if self.huge > 0 {
-            remarks.push(format!("{} line(s) over {} were passed over", self.huge, lines::LIMIT));
+            let (one, many) = ("line over", "lines over");
+            let lines = format!("{} {}", count(self.huge, one, many), lines::LIMIT);
+            let verb = if self.huge == 1 { "was" } else { "were" };
+            remarks.push(format!("{lines} {verb} passed over"));
         }
         if self.is_cut {
             remarks.push("the last line is cut off".to_owned());
         }
         if transcript.unanswered > 0 {
-            let count = transcript.unanswered;
-            remarks.push(format!("{count} prompt(s) without an answer were left out"));
+            let (one, many) = ("prompt without an answer was", "prompts without an answer were");
+            remarks.push(format!("{} left out", count(transcript.unanswered, one, many)));
         } else if transcript.turns.is_empty() {
             remarks.push("it has no prompts".to_owned());
         }

@@ -152,10 +152,7 @@ fn a_cut_session_has_no_answer_and_says_so() {
         turn.outcome,
         RecordedOutcome::Error("the recording ends before the answer".to_owned())
     );
-    assert_eq!(
-        found.remarks,
-        ["1 line(s) without JSON were passed over", "the last line is cut off"]
-    );
+    assert_eq!(found.remarks, ["1 line without JSON was passed over", "the last line is cut off"]);
 
     let whole = std::fs::read_to_string(fixture(&format!("{CODEX}/tool.session.jsonl"))).unwrap();
     let end = whole.find("\"task_complete\"").unwrap();
@@ -191,7 +188,7 @@ fn words_that_the_client_puts_into_the_users_mouth_are_no_prompts() {
     let turns: Vec<_> =
         found.transcript.turns.iter().map(|turn| (turn.prompt.as_deref(), turn.answer())).collect();
     assert_eq!(turns, [(Some("Do it"), Some("Done")), (Some("Stop it"), None)]);
-    assert_eq!(found.remarks, ["1 prompt(s) without an answer were left out"]);
+    assert_eq!(found.remarks, ["1 prompt without an answer was left out"]);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::run::{Ended, RunOutcome, Stop};
 use crate::targets::Overrun;
 use agentv_core::Score;
+use agentv_core::amount::count;
 use agentv_core::amount::{dollars, tokens};
 use agentv_core::gate::is_within;
 use agentv_core::totals::{Counts, Totals};
@@ -84,8 +85,7 @@ fn check_gates(totals: &Totals, gates: &RunGates, conclusion: &mut Conclusion) {
         // Without a limit, the counts of the summary say it all.
         if gates.allow_errors.is_some() {
             let Counts { errors, ungraded, .. } = counts;
-            let errors =
-                if errors == 1 { "1 error".to_owned() } else { format!("{errors} errors") };
+            let errors = count(errors, "error", "errors");
             let message = format!("{errors} and {ungraded} ungraded of {}", counts.recorded());
             let help = "`--allow-errors=N` or `=N%` allows up to that many".to_owned();
             conclusion.add(Exit::Incomplete, message, Some(help));
@@ -137,10 +137,7 @@ fn held_for(amount: Option<String>, paid: &RunSpend) -> String {
 /// Why the budget ended the run.
 fn over_budget(overrun: &Overrun, outcome: &RunOutcome, run: Option<&str>) -> Problem {
     let RunSpend { targets, judges } = &outcome.totals.paid;
-    let missing = match outcome.missing {
-        1 => "1 case was not run".to_owned(),
-        missing => format!("{missing} cases were not run"),
-    };
+    let missing = count(outcome.missing, "case was not run", "cases were not run");
     let resume = |flag: &str| {
         let run = run?;
         Some(format!(

@@ -10,6 +10,7 @@ use crate::process::{Processes, SecretPolicy};
 use crate::providers::Deps;
 use crate::run::{Plan, PlanChoice, plan};
 use crate::targets::{CallServices, LimitBook, TargetBook};
+use agentv_core::amount::count;
 use agentv_core::{Redactor, TargetName, Trials};
 use agentv_wire::{AnswerOrigin, RunSpec};
 use std::collections::BTreeSet;
@@ -76,8 +77,12 @@ pub(super) async fn load(
     if stops(&report, spec) {
         let errors = report.errors().count() + report.dropped.errors;
         let warnings = report.warnings().count() + report.dropped.warnings;
-        let message =
-            format!("nothing was run: {errors} error(s) and {warnings} warning(s) in the files");
+        let counts = [
+            (errors > 0).then(|| count(errors, "error", "errors")),
+            (warnings > 0).then(|| count(warnings, "warning", "warnings")),
+        ];
+        let counts: Vec<String> = counts.into_iter().flatten().collect();
+        let message = format!("nothing was run: {} in the files", counts.join(" and "));
         return Err(Refused { help: None, report, ..Refused::usage(message, String::new()) });
     }
     Ok(Loaded { plan, report, selected, env_files, redactor })

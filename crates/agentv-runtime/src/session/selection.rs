@@ -2,6 +2,7 @@
 
 use super::Refused;
 use crate::load::{BadGlob, BadShard, Glob, IdFilter, Sample, Selection, TagFilter};
+use agentv_core::amount;
 use agentv_wire::{CaseSelection, RunSpec};
 use std::path::Path;
 use std::sync::Arc;
@@ -103,7 +104,7 @@ pub(super) fn unknown_tags(tags: &TagFilter) -> Option<String> {
 }
 
 fn count(cases: usize) -> String {
-    if cases == 1 { "1 case".to_owned() } else { format!("{cases} cases") }
+    amount::count(cases, "case", "cases")
 }
 
 /// The flags that leave cases out.

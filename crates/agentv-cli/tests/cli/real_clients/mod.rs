@@ -70,7 +70,7 @@ impl Asked {
         let sessions = cx.path(".home").join(sessions);
         let imported =
             self.sandbox.run(&["import", sessions.to_str().unwrap(), "--out", "past"], &[]);
-        imported.success().stdout_has("Imported 1 case(s): past/imported.jsonl");
+        imported.success().stdout_has("Imported 1 case: past/imported.jsonl");
         assert_eq!(imported.stderr, "");
         let judge = cx.judge_dump("second", r#"{"score": 1}"#);
         let sidecar = json!({"execution": {"target": "replay", "evaluators": [judge.evaluator()]}});

@@ -345,7 +345,7 @@ fn an_interrupted_run_leaves_no_workspace() {
 fn a_batch_leaves_cases_with_workspaces_out() {
     let bench = Bench::new().with("    workspace: template\n    provider_batching: true");
     let ran = bench.run("echo 1 > new.txt");
-    ran.success().stderr_has("1 case(s) with a workspace run one by one");
+    ran.success().stderr_has("1 case with a workspace runs one by one");
     assert_eq!(listed(&ran.record()), ["added new.txt +1 -0"]);
 }
 

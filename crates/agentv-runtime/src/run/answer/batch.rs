@@ -6,6 +6,7 @@ use crate::run::pool::Shared;
 use crate::run::suite_on_target::{Answers, SuiteOnTarget};
 use crate::run::workspace;
 use crate::run_dir::KeptAnswer;
+use agentv_core::amount::count;
 use agentv_core::{
     Answered, BatchProvider, CallContext, EvalCase, EvalId, Log, Request, Response, Trial, WorkId,
     prompt,
@@ -63,14 +64,18 @@ async fn once(
         batch.invoke_batch(&requests, &call).await
     };
     // The limit is per case; a batch may take as long as its cases one after the other.
-    let count = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
-    let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(count));
+    let calls = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
+    let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(calls));
     let problem = match deadline::within(limit, asking, &call, "the batch").await {
         Ok(responses) if responses.len() == cases.len() => {
             return Ok(Some(kept((&cases, trial), &requests, responses, (lane, shared))));
         }
         Ok(responses) => {
-            format!("the batch gave {} answers for {} cases", responses.len(), cases.len())
+            format!(
+                "the batch gave {} for {}",
+                count(responses.len(), "answer", "answers"),
+                count(cases.len(), "case", "cases")
+            )
         }
         Err(error) => format!("the batch failed ({error})"),
     };
@@ -102,8 +107,9 @@ fn open_cases(
     }
     if left_out > 0 && trial.number() == 0 {
         log.warn(format!(
-            "{}: `provider_batching` is set, but {left_out} case(s) with a workspace run one by one",
-            target.label
+            "{}: `provider_batching` is set, but {} one by one",
+            target.label,
+            count(left_out, "case with a workspace runs", "cases with a workspace run")
         ));
     }
     Ok((cases, requests))
