@@ -5,7 +5,7 @@ use crate::args::{DemoArgs, ReportFormat};
 use crate::report::{FORMATS, Wanted};
 use crate::settings::{Environment, RunOrder, Showing};
 use crate::terminal::{self, Step};
-use agentv_runtime::load::repo_root;
+use agentv_runtime::load::{DEMO_MARK, repo_root};
 use agentv_runtime::session::{self, Order};
 use agentv_wire::{CaseLimit, Exit, RunGates, RunSpec};
 use std::io::{self, Write as _};
@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
 /// What lies in the folder. The first two are the suites.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("support.eval.yaml", include_str!("../../assets/demo/support.eval.yaml")),
     ("discounts.eval.yaml", include_str!("../../assets/demo/discounts.eval.yaml")),
     ("targets.yaml", include_str!("../../assets/demo/targets.yaml")),
     ("README.md", include_str!("../../assets/demo/README.md")),
+    (DEMO_MARK, "This is a demo: `agentv eval` runs it only if you name it, or from within.\n"),
 ];
 
 pub(crate) fn run(args: &DemoArgs, environment: &Environment) -> Exit {
@@ -63,7 +64,7 @@ fn order(dir: &Path, there: &Environment) -> RunOrder {
     }
 }
 
-/// Writes what is missing. What is there stays as it is: somebody may have changed it.
+/// Writes what is missing. What is there stays as it is: the user may have changed it.
 fn furnish(dir: &Path, shown: &Path) -> Result<(), (String, String)> {
     let is_foreign = dir.exists() && !dir.join(FILES[0].0).exists() && !is_empty(dir);
     let shown = shown.display();
@@ -77,7 +78,7 @@ fn furnish(dir: &Path, shown: &Path) -> Result<(), (String, String)> {
         let help = "name a folder that can be written: `agentv demo /tmp/agentv-demo`";
         (format!("`{shown}` cannot be written: {error}"), help.to_owned())
     };
-    fs::create_dir_all(dir).map_err(unwritable)?;
+    fs::create_dir_all(dir.join(DEMO_MARK).parent().unwrap_or(dir)).map_err(unwritable)?;
     for (name, text) in FILES {
         match fs::File::create_new(dir.join(name)) {
             Ok(mut file) => file.write_all(text.as_bytes()).map_err(unwritable)?,

@@ -1,7 +1,7 @@
 //! `agentv demo`, as somebody sees it who has just installed the program.
 
 use crate::context;
-use agentv_test_support::TestContext;
+use agentv_test_support::{TestContext, cases, mock_target, targets};
 use serde_json::Value;
 
 /// The records of the last run in the folder.
@@ -75,6 +75,22 @@ fn a_folder_of_somebody_else_is_left_alone() {
     assert_eq!(std::fs::read_dir(cx.path("agentv-demo")).unwrap().count(), 1);
     cx.agentv(["demo", "elsewhere/demo"]).run().success();
     assert!(cx.path("elsewhere/demo/README.md").exists());
+}
+
+#[test]
+fn the_demo_is_not_part_of_the_project_around_it() {
+    let cx = context();
+    cx.agentv(["demo"]).run().success();
+    cx.agentv(["demo", "deep/my-demo"]).run().success();
+    cx.agentv(["eval"]).run().code(2);
+    cx.write("targets.yaml", &targets(&[mock_target("default", "ok")]));
+    cx.write("evals/own.yaml", &cases(&["a"]));
+    cx.agentv(["eval"]).run().success().stdout_has("Found 1 suite: evals/own.yaml");
+    // By its name, and from within, it is there.
+    let allowed = ["--allow-errors", "--quiet"];
+    cx.agentv(["eval", "agentv-demo"].iter().chain(&allowed)).run().stdout_has("spring-discount");
+    let within = cx.agentv(["eval"].iter().chain(&allowed)).cwd("agentv-demo").run();
+    within.stdout_has("spring-discount");
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub use discover::format::{Format, has_cases, is_eval_file};
 pub use discover::paths::{
     DiscoverError, eval_files, is_shared_file, project_root, repo_root, targets_in,
 };
-pub use discover::suites::{FoundSuites, suites_below, suites_in};
+pub use discover::suites::{DEMO_MARK, FoundSuites, suites_below, suites_in};
 pub use discover::validate::{FileKind, validatable, validate};
 pub use select::changed::{ChangedError, changed_since};
 pub use select::glob::{BadGlob, Glob};

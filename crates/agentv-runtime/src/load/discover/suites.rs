@@ -1,4 +1,4 @@
-//! The suites of a directory, for those who name no file: what lies in `evals/`, and what is called `*.eval.*`.
+//! The suites of a directory, where no file is named: files in `evals/`, and those called `*.eval.*`.
 
 use super::format::{Format, is_eval_file, is_sidecar, shows_cases};
 use super::paths::{TARGETS_FILES, each_once};
@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// The directory whose files are suites, wherever it is.
 const SUITES_DIR: &str = "evals";
 
+/// A file in the folder of `agentv demo`. Its suites belong to no project, so they are found only from within.
+pub const DEMO_MARK: &str = ".agentv/demo";
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct FoundSuites {
@@ -18,8 +21,8 @@ pub struct FoundSuites {
     pub others: Vec<PathBuf>,
 }
 
-/// Looks through a directory. What Git ignores is no suite, nor is anything hidden, in `node_modules`, a targets file, a
-/// configuration, or what stands beside a dataset.
+/// Looks through a directory. What Git ignores is not a suite, nor is anything hidden, in `node_modules` or in a demo, a
+/// targets file, a configuration, or the file beside a dataset.
 pub fn suites_below(dir: &Path, repo_root: &Path) -> FoundSuites {
     look_through(dir, repo_root, |_| false)
 }
@@ -34,7 +37,10 @@ fn look_through(dir: &Path, repo_root: &Path, is_suite: fn(&Path) -> bool) -> Fo
     let mut found = FoundSuites::default();
     let walk = WalkBuilder::new(dir)
         .require_git(false)
-        .filter_entry(|entry| entry.file_name() != "node_modules")
+        .filter_entry(|entry| {
+            let is_demo = entry.depth() > 0 && entry.path().join(DEMO_MARK).is_file();
+            entry.file_name() != "node_modules" && !is_demo
+        })
         .sort_by_file_path(Path::cmp)
         .build();
     // A directory that cannot be read hides its files, not its neighbours.
@@ -51,7 +57,7 @@ fn look_through(dir: &Path, repo_root: &Path, is_suite: fn(&Path) -> bool) -> Fo
             if is_eval_file(path) {
                 found.suites.push(path.to_owned());
             } else if matches!(format, Format::Yaml | Format::Jsonl) {
-                // Of JSON and tables nobody would think so.
+                // JSON files and tables are not expected to be suites.
                 found.others.push(path.to_owned());
             }
         } else if is_suite(path) {
