@@ -116,6 +116,10 @@ fn without_questions_what_was_found_becomes_a_target_and_the_mock_answers() {
     assert!(targets.contains("provider: claude-code\n    judge_target: openai\n"), "{targets}");
     let workflow = cx.read("shop/.github/workflows/agentv.yml");
     assert!(workflow.contains("OPENAI_API_KEY: ${{ secrets.OPENAI_API_KEY }}"), "{workflow}");
+    // Nothing that is not published yet is needed.
+    let is_npm = |line: &&str| line.contains("npm") && !line.trim_start().starts_with('#');
+    assert_eq!(workflow.lines().find(is_npm), None);
+    assert!(workflow.contains("cargo install --locked --path"), "{workflow}");
     for file in WRITTEN {
         assert!(!cx.read(format!("shop/{file}")).contains(KEY), "{file} holds the key");
     }

@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_workflow_passes_the_secrets_that_are_needed() {
-        assert!(!workflow(&[AGENT]).contains("env:"));
+        assert!(!workflow(&[AGENT]).contains("secrets."));
         let text = workflow(&[AGENT, MODEL]);
         assert!(
             text.contains("0.8\n        env:\n          KEY: ${{ secrets.KEY }}\n      - uses"),
