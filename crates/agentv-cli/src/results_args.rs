@@ -58,8 +58,11 @@ pub(crate) struct GradeArgs {
     /// Show more
     #[arg(long, help_heading = OUTPUT)]
     pub verbose: bool,
+    /// Show only cases that did not pass, and the totals
+    #[arg(long, conflicts_with = "verbose", help_heading = OUTPUT)]
+    pub quiet: bool,
     /// Print what 2.x printed: a line for each case that starts and ends, then `EVALUATION SUMMARY`
-    #[arg(long, value_name = "VERSION", value_enum)]
+    #[arg(long, value_name = "VERSION", value_enum, conflicts_with = "quiet", help_heading = OUTPUT)]
     pub compat: Option<Compat>,
 }
 

@@ -11,7 +11,7 @@ pub enum Exit {
     /// Wrong input or usage; nothing was called and no output file was touched.
     Usage = 2,
     /// The command could not do all of its work: cases are in error or ungraded, there were too many of them, a budget is
-    /// spent, results or a report could not be written, or `compare` could not look.
+    /// spent, results or a report could not be written, no browser could be opened, or `compare` could not look.
     Incomplete = 3,
     /// Ctrl-C.
     Interrupted = 130,
@@ -30,7 +30,7 @@ impl Exit {
         (
             Self::Incomplete,
             "cases are in error or ungraded (unless `--allow-errors`), `--max-errors` or a budget stopped the run, results or a report could \
-             not be written, or `compare` could not look: no case in common, no interval for `--margin`, or what its `--strict` refuses",
+             not be written, `report --open` found no browser, or `compare` could not look: no case in common, no interval for `--margin`, or what its `--strict` refuses",
         ),
         (Self::Interrupted, "interrupted"),
     ];

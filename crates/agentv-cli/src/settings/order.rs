@@ -112,7 +112,7 @@ impl RunOrder {
     ) -> Result<Self, Refused> {
         let showing = match args.compat {
             Some(Compat::TwoX) => Showing::Compat2x,
-            None => Showing::of(ReportFormat::Text, false, environment),
+            None => Showing::of(ReportFormat::Text, args.quiet, environment),
         };
         let earlier = info.and_then(|info| info.spec);
         let mut spec = RunSpec::default();

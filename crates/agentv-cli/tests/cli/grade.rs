@@ -54,6 +54,19 @@ fn newest(cx: &TestContext) -> String {
 }
 
 #[test]
+fn quiet_shows_what_did_not_pass_and_the_totals() {
+    let cx = answered();
+    regrade_by(&cx, "{name: says-b, type: contains, value: ok b}");
+    let ran = grade(&cx, &["latest", "--quiet"]);
+    ran.success()
+        .stdout_has("✗ 0.000  a  default  says-b")
+        .stdout_has("✓ 1 passed  ✗ 2 failed")
+        .stdout_lacks("  b  default")
+        .stdout_lacks("Target  ");
+    cx.agentv(["grade", "latest", "--quiet", "--verbose"]).run().code(2);
+}
+
+#[test]
 fn other_evaluators_grade_the_answers_of_then_and_nobody_is_asked() {
     let cx = answered();
     let run = newest(&cx);
