@@ -250,7 +250,8 @@ fn flaky_cases_are_named_worst_first_and_not_without_end() {
     let command = "case {EVAL_ID}{TRIAL} in case-11[012]|case-0?3) echo no;; *) echo ok;; esac";
     cx.write("targets.yaml", &targets(&[cli_target("default", command)]));
     let ran = eval(&cx, &["--trials", "4", "--workers", "4"]);
-    ran.success().stdout_has("  Flaky cases: 11\n    1/4 passed  case-11\n    3/4 passed  case-00\n");
+    ran.success()
+        .stdout_has("  Flaky cases: 11\n    1/4 passed  case-11\n    3/4 passed  case-00\n");
 }
 
 #[test]

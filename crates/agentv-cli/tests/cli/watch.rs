@@ -104,3 +104,26 @@ fn a_target_that_writes_into_its_own_input_does_not_run_forever() {
     running.finish().success();
     assert_eq!(folders(&cx).len(), 2);
 }
+
+#[test]
+fn a_changed_script_of_a_target_runs_all_cases() {
+    let cx = project();
+    let target = cli_target("agent", "sh agent.sh {PROMPT}") + "    cwd: ../agents\n";
+    let other = cli_target("other", "./other.sh {PROMPT}") + "    cwd: ../agents\n";
+    cx.write("targets.yaml", &targets(&[target, other]));
+    cx.write("agents/agent.sh", "echo ok\n");
+    cx.write("agents/other.sh", "echo ok\n");
+    let mut running = start(&cx, &["--target", "agent"]);
+    assert_eq!(newest(&cx).len(), 3);
+    // Another target does not run, and what the script reads is not known.
+    cx.write("agents/other.sh", "echo changed\n");
+    cx.write("agents/notes.txt", "changed\n");
+    cx.write("evals/question.md", "What else?");
+    until_watching(&mut running);
+    assert_eq!(newest(&cx), ["reads"]);
+    cx.write("agents/agent.sh", "echo still ok\n");
+    until_watching(&mut running);
+    assert_eq!(newest(&cx).len(), 3);
+    running.signal("INT");
+    running.finish().success();
+}

@@ -1,4 +1,4 @@
-//! Who can be asked. A provider is one folder here and one line in [`PROVIDERS`].
+//! The kinds of targets. A provider is one folder here and one line in [`PROVIDERS`].
 
 mod billing;
 mod chat;
@@ -94,7 +94,7 @@ pub trait FromSettings: Provider + Sized + 'static {
         Billing::default()
     }
 
-    /// What it needs of the machine, for `agentv doctor`. Keys are known from reading.
+    /// What it needs of the machine, for `agentv doctor` and `--watch`. Keys are known from reading.
     fn needs(_settings: &Self::Settings) -> Vec<Need> {
         Vec::new()
     }
@@ -104,7 +104,7 @@ pub trait FromSettings: Provider + Sized + 'static {
         None
     }
 
-    /// Cannot fail: whatever could be wrong was said in `read`.
+    /// Cannot fail: `read` has noted everything that is wrong.
     fn from_settings(settings: Self::Settings, deps: &Deps) -> Self;
 }
 
@@ -139,9 +139,23 @@ pub struct ProviderKind {
     pub is_cached: bool,
     pub leftovers: Leftovers,
     pub starter: Option<Starter>,
-    read: fn(&mut Fields<'_, '_>) -> Option<Maker>,
+    read: fn(&mut Fields<'_, '_>) -> Option<CheckedSettings>,
     #[cfg(any(feature = "schema", test))]
     schema: fn(&mut SchemaGenerator) -> Schema,
+}
+
+/// The settings of a target, checked.
+pub struct CheckedSettings {
+    /// Builds the provider.
+    pub maker: Maker,
+    /// What it needs of the machine.
+    pub needs: Vec<Need>,
+}
+
+impl std::fmt::Debug for CheckedSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CheckedSettings").field("needs", &self.needs).finish_non_exhaustive()
+    }
 }
 
 /// A checked target, not built yet.
@@ -153,7 +167,6 @@ pub struct Made {
     pub provider: Arc<dyn Provider>,
     pub policy: CallPolicy,
     pub billing: Billing,
-    pub needs: Vec<Need>,
     pub environment: Option<EnvironmentRule>,
 }
 
@@ -170,13 +183,14 @@ impl ProviderKind {
             starter: P::STARTER,
             read: |fields| {
                 let settings = P::read(fields)?;
-                Some(Box::new(move |deps| Made {
+                let needs = P::needs(&settings);
+                let maker: Maker = Box::new(move |deps| Made {
                     policy: P::policy(&settings),
                     billing: P::billing(&settings),
-                    needs: P::needs(&settings),
                     environment: P::environment(&settings, deps),
                     provider: Arc::new(P::from_settings(settings.clone(), deps)),
-                }))
+                });
+                Some(CheckedSettings { maker, needs })
             },
             #[cfg(any(feature = "schema", test))]
             schema: P::Settings::json_schema,
@@ -191,7 +205,7 @@ impl ProviderKind {
     }
 
     /// Reads the settings of a target of this kind; `None` if something is wrong, which is then noted.
-    pub fn read(&self, fields: &mut Fields<'_, '_>) -> Option<Maker> {
+    pub fn read(&self, fields: &mut Fields<'_, '_>) -> Option<CheckedSettings> {
         (self.read)(fields).filter(|_| !fields.failed())
     }
 

@@ -1,6 +1,7 @@
 //! What targets need of the machine, and what a first target of a kind looks like.
 
 use crate::http::Url;
+use std::path::{Path, PathBuf};
 
 /// Something outside of AgentV that a target cannot do without.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +24,13 @@ pub struct CommandNeed {
     pub script: Option<String>,
     /// Where it runs, from the directory of the eval file.
     pub cwd: Option<String>,
+}
+
+impl CommandNeed {
+    /// Where it runs for an eval file in this directory.
+    pub fn dir(&self, eval_dir: &Path) -> PathBuf {
+        self.cwd.as_ref().map_or_else(|| eval_dir.to_owned(), |cwd| eval_dir.join(cwd))
+    }
 }
 
 /// What `agentv init` writes for a provider, where all that it needs is there.

@@ -99,7 +99,6 @@ fn around(player: &Arc<Player>, policy: CallPolicy, book: &LimitBook) -> Arc<dyn
         provider: Arc::clone(player) as Arc<dyn Provider>,
         policy,
         billing: Billing::default(),
-        needs: Vec::new(),
         environment: None,
     };
     Target::around(&name, made, |policy| book.of(Path::new("targets.yaml"), &name, policy))

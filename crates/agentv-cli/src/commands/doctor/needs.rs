@@ -74,7 +74,7 @@ impl Doctor<'_> {
             .iter()
             .map(|name| Finding::good(Area::Targets, &subject, format!("{name} is set")))
             .collect();
-        let looks = made.needs.iter().map(|need| self.need(need, &made, spec, targets));
+        let looks = spec.needs.iter().map(|need| self.need(need, &made, spec, targets));
         for found in join_all(looks).await.into_iter().flatten() {
             let finding = match found {
                 Ok(seen) => Finding::good(Area::Targets, &subject, seen),
@@ -155,7 +155,7 @@ impl Doctor<'_> {
         spec: &TargetSpec,
         targets: &UsedTargets,
     ) -> Option<Result<String, (String, String)>> {
-        let CommandNeed { program, script, cwd } = command;
+        let CommandNeed { program, script, .. } = command;
         let wrong = |problem: String, fix: &str| Some(Err((problem, fix.to_owned())));
         // In a workspace, files may be there or not.
         let is_known = spec.workspace.is_none() && !targets.has_workspaces;
@@ -163,7 +163,7 @@ impl Doctor<'_> {
             return None;
         }
         for eval_dir in targets.dirs_of(&spec.name) {
-            let dir = cwd.as_ref().map_or_else(|| eval_dir.to_owned(), |cwd| eval_dir.join(cwd));
+            let dir = command.dir(eval_dir);
             let shown = self.environment.shown(&dir);
             if is_known && !dir.is_dir() {
                 let problem = format!("the directory `{shown}` does not exist");

@@ -4,10 +4,11 @@ use super::{Presentation, carry_out, report_refusal, show};
 use crate::args::EvalArgs;
 use crate::settings::{Environment, RunOrder, Showing};
 use agentv_runtime::interrupts::Interrupts;
-use agentv_runtime::load::is_shared_file;
+use agentv_runtime::load::{TargetSpec, is_shared_file};
+use agentv_runtime::process::Processes;
 use agentv_runtime::session::Refused;
 use agentv_runtime::watch::FileWatcher;
-use agentv_wire::Exit;
+use agentv_wire::{Exit, RunSpec};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -79,10 +80,34 @@ fn order_of(
     let named = args.targets.as_ref().map(|path| environment.working_dir.join(path));
     let mut order = RunOrder::of_eval(args, words, environment)?;
     order.found = None;
-    if !changed.iter().any(|path| is_shared_file(path) || named.as_ref() == Some(path)) {
+    let commands = command_files(&order.order.spec, environment);
+    let touches_all = |path: &PathBuf| {
+        let is_command = || path.canonicalize().is_ok_and(|path| commands.contains(&path));
+        is_shared_file(path) || named.as_ref() == Some(path) || is_command()
+    };
+    if !changed.iter().any(touches_all) {
         order.order.spec.cases.changed_files = changed.iter().cloned().collect();
     }
     Ok(order)
+}
+
+/// The programs and scripts of the targets that may run. All cases depend on them.
+fn command_files(spec: &RunSpec, environment: &Environment) -> BTreeSet<PathBuf> {
+    let processes = Processes::new(format!("watch-{}", std::process::id()));
+    let loader = environment.loader(&processes);
+    let is_wanted =
+        |target: &TargetSpec| spec.targets.is_empty() || spec.targets.contains(&target.name);
+    let mut files = BTreeSet::new();
+    let dirs: BTreeSet<&Path> = spec.suites.iter().filter_map(|suite| suite.parent()).collect();
+    for dir in dirs {
+        let Ok(path) = loader.find_targets(dir, spec.targets_file.as_deref()) else { continue };
+        // What is wrong with the file is said by the run.
+        let (targets, _) = loader.targets(&path, &environment.env);
+        let targets = targets.iter().flat_map(|file| &file.targets).filter(|it| is_wanted(it));
+        let commands = targets.flat_map(|target| target.command_files(dir));
+        files.extend(commands.filter_map(|file| file.canonicalize().ok()));
+    }
+    files
 }
 
 fn announce(args: &EvalArgs, environment: &Environment) {

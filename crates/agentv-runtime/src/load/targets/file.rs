@@ -9,7 +9,7 @@ use crate::load::discover::paths::{TARGETS_FILES, targets_in};
 use crate::load::suite::{v2_notes, workspace};
 use crate::load::syntax::{read_text, yaml};
 use crate::load::{Loader, Report};
-use crate::providers::{GONE, Maker, PROVIDERS, ProviderKind};
+use crate::providers::{CheckedSettings, GONE, Maker, Need, PROVIDERS, ProviderKind};
 use agentv_core::{Secret, TargetName, WorkspaceSpec};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -45,6 +45,8 @@ pub struct TargetSpec {
     pub settings: [u8; 32],
     /// How to build it.
     pub maker: Option<Maker>,
+    /// What it needs of the machine; nothing is known of a target that cannot be built.
+    pub needs: Vec<Need>,
     /// The environment variables that hold its keys.
     pub secret_variables: BTreeSet<String>,
     /// What stands in the way of using it, though not of using the others: a variable that is not set, a provider that is
@@ -55,6 +57,20 @@ pub struct TargetSpec {
 impl fmt::Debug for TargetSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TargetSpec({})", self.name)
+    }
+}
+
+impl TargetSpec {
+    /// The program and the script of its command, if these are files, for an eval file in this directory.
+    pub fn command_files(&self, eval_dir: &Path) -> Vec<PathBuf> {
+        let mut files = Vec::new();
+        for need in &self.needs {
+            let Need::Command(command) = need else { continue };
+            let dir = command.dir(eval_dir);
+            let program = Some(&command.program).filter(|program| program.contains('/'));
+            files.extend(program.into_iter().chain(&command.script).map(|file| dir.join(file)));
+        }
+        files
     }
 }
 
@@ -237,7 +253,7 @@ fn target(
     let is_usable = own.errors() == 0;
 
     let kind = provider.as_deref().and_then(ProviderKind::find);
-    let maker = match (kind, provider.as_deref()) {
+    let checked = match (kind, provider.as_deref()) {
         (Some(kind), _) => read_settings(kind, &rest, &shown, &mut own, env),
         (None, Some(provider)) => {
             unknown_provider(provider, node, &shown, &mut own);
@@ -249,7 +265,8 @@ fn target(
     let workspace =
         workspace.map(|node| read_workspace(node, &rest, &shown, path, (&mut own, env)));
     // A target without the workspace that it asks for is another target.
-    let maker = maker.filter(|_| is_usable && workspace.as_ref().is_none_or(Option::is_some));
+    let checked = checked.filter(|_| is_usable && workspace.as_ref().is_none_or(Option::is_some));
+    let (maker, needs) = checked.map(|checked| (checked.maker, checked.needs)).unzip();
     let secret_variables = own.secret_variables().clone();
     own.locate(text, 1);
     // A batch is not about one prompt.
@@ -271,6 +288,7 @@ fn target(
         cache,
         settings,
         maker,
+        needs: needs.unwrap_or_default(),
         secret_variables,
         obstacles,
     })
@@ -312,11 +330,11 @@ fn read_settings(
     shown: &str,
     notes: &mut Notes,
     env: &Env,
-) -> Option<Maker> {
+) -> Option<CheckedSettings> {
     let mut fields = Fields::of(rest, shown.to_owned(), Cost::Command, notes, env)?.expanding();
-    let maker = kind.read(&mut fields);
+    let checked = kind.read(&mut fields);
     fields.finish(kind.leftovers);
-    maker
+    checked
 }
 
 fn read_workspace(
