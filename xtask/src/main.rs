@@ -29,7 +29,6 @@ usage: cargo xtask <command>
   man [DIR]         write the pages for `man agentv` (target/man)
   tidy              check what the compiler does not: layers, sizes, names, words, paths, Markdown
       --names           list public type names that are declared more than once
-      --words           list banned phrases in texts that users read
   dist [--trained]  build the program as it is shipped (`cargo dist`); with `--trained`, arranged by a profile of the bench
   bench [options]   measure the `dist` build beside floors measured in the same run
       --quick           few rounds, and no run of a million cases

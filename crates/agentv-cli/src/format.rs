@@ -12,7 +12,7 @@ pub(crate) fn signed(value: f64, decimals: usize) -> String {
     if is_zero { text.replacen('-', "+", 1) } else { text }
 }
 
-/// Small p-values are not told exactly, since nobody can mean it.
+/// Small p-values are not shown exactly, since they are not known that exactly.
 pub(crate) fn p_value(value: f64) -> String {
     if value < 0.001 { "<0.001".to_owned() } else { format!("{value:.3}") }
 }

@@ -218,7 +218,7 @@ impl CallContext {
         }
     }
 
-    /// A context that nobody cancels and nobody listens to, for tests and probes.
+    /// A context that is never cancelled and whose events are dropped, for tests and probes.
     pub fn quiet() -> Self {
         Self::new(CancellationToken::new(), None, Arc::new(NoLog))
     }

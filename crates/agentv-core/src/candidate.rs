@@ -54,7 +54,7 @@ impl Candidate {
         Ok(Self { file_changes, workspace, ..candidate })
     }
 
-    /// `wall` is how long the call took; it stands in when the provider reports no duration.
+    /// `wall` is how long the call took; it is used when the provider reports no duration.
     pub fn new(response: Response, wall: Duration, exploration_tools: &[String]) -> Self {
         let Response { text, messages, trace, mut reported, metadata, error, is_masked: _ } =
             response;

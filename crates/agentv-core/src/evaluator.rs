@@ -85,7 +85,7 @@ impl Needs<'_> {
         self.judge || self.proxy
     }
 
-    /// Of somebody who asks the target that judges.
+    /// Of an evaluator that calls the target that judges.
     pub fn of_judge() -> Self {
         Self { judge: true, ..Self::default() }
     }

@@ -17,7 +17,7 @@ pub trait Provider: fmt::Debug + Send + Sync {
 
     fn info(&self) -> ProviderInfo;
 
-    /// Whether its answers cost nobody anything, so that asking again is as good as keeping them.
+    /// Whether its answers are free, so that another call is as good as a kept answer.
     fn is_free(&self) -> bool {
         false
     }

@@ -86,7 +86,7 @@ fn settle(record: &mut ResultRecord) {
     record.status = if outcome == Outcome::Pass { Status::Pass } else { Status::Fail };
 }
 
-/// Spec: without a list of evaluators, what the default judge was asked stands in the record itself; so does what it cost.
+/// Spec: without a list of evaluators, what the default judge was asked is in the record itself; so does what it cost.
 fn take_default_judge(
     case: &EvalCase,
     results: &mut [EvaluatorResult],

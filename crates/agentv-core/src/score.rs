@@ -39,7 +39,7 @@ impl Score {
         self.0
     }
 
-    /// Whether this is the bar or above. Three times 0.7 over three is a little less than 0.7, which nobody means.
+    /// Whether this is the bar or above. Three times 0.7 over three is a little less than 0.7, which is not what is meant.
     pub fn reaches(self, bar: Self) -> bool {
         self.0 + 1e-9 >= bar.0
     }

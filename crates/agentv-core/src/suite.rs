@@ -1,4 +1,4 @@
-//! A suite and its cases, checked: what is here is usable as it stands.
+//! A suite and its cases, checked: what is here can be used as it is.
 
 use crate::{
     EvalId, EvaluatorEntry, Score, SuiteId, TargetName, Trial, Trials, WorkId, WorkspaceSpec,

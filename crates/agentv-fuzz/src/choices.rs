@@ -91,7 +91,7 @@ impl<'b> Choices<'b> {
         self.below(2) == 1
     }
 
-    /// True once in so many times.
+    /// True once in this many times.
     pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 1
     }
@@ -154,7 +154,7 @@ impl<'b> Choices<'b> {
         if self.is() { Some(make(self)) } else { None }
     }
 
-    /// Up to so many.
+    /// Up to this many.
     pub(crate) fn list<T>(&mut self, most: usize, mut make: impl FnMut(&mut Self) -> T) -> Vec<T> {
         (0..self.below(most + 1)).map(|_| make(self)).collect()
     }

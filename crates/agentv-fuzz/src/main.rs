@@ -26,7 +26,7 @@ usage: agentv-fuzz [options]
 
   --parsers N       run each parser up to this number of inputs
   --structured N    the same for structured targets
-  --minutes N       stop after so many minutes, shared by all targets
+  --minutes N       stop after N minutes, shared by all targets
   --only NAME       this target; can be given several times
   --counts DIR      continue the counts in this folder
   --table           only print the table of these counts

@@ -84,7 +84,7 @@ impl ScratchDir {
 fn cases(loaded: &LoadedSuite) -> Vec<Arc<EvalCase>> {
     let cases = loaded.cases.open().expect("cases that were just checked");
     let cases: Result<Vec<_>, _> = cases.collect();
-    let cases = cases.expect("a file that nobody changed");
+    let cases = cases.expect("a file that was not changed");
     assert_eq!(cases.len(), loaded.cases.len(), "the two passes found different cases");
     cases
 }

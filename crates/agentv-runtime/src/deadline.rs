@@ -8,7 +8,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 /// How long a provider may take to end after it was told to; it stops its children in that time.
 const GRACE: Duration = Duration::from_secs(10);
 
-/// How often it is looked whether a call that stands in line has come to its turn.
+/// How often it is checked whether a waiting call has come to its turn.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// Waits for an answer, but not for longer than `limit`, in which time spent in line does not count. Told to stop by
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use agentv_core::provider::ProviderErrorKind;
 
-    /// Stands in line for so many seconds, then works for so many.
+    /// Waits in line for the first number of seconds, then works for the second.
     async fn ask(in_line: u64, work: u64) -> Result<Duration, ProviderError> {
         let (call, started) = (CallContext::quiet(), Instant::now());
         let answering = async {

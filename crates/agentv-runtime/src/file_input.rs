@@ -1,6 +1,6 @@
 //! Reading files that others name or write; `clippy.toml` bans the ways around it.
 //!
-//! A path in a file, or one that a program has written to, may lead to a FIFO that nobody writes to, to `/dev/zero`, or to
+//! A path in a file, or one that a program has written to, may lead to a FIFO without a writer, to `/dev/zero`, or to
 //! gigabytes of nothing. So only regular files are read, and only up to a cap. What a file is, its open handle says: whoever
 //! looks first and opens then can be handed another file in between.
 //!
@@ -138,7 +138,7 @@ pub fn id(found: &Metadata) -> (u64, u64) {
 fn opened(path: &Path) -> io::Result<(File, Metadata)> {
     // To open a FIFO would wake its writer, and devices do what they like then. So they are left alone.
     check_kind(&path.metadata()?)?;
-    // Should it be a FIFO by now, nobody waits for its writer. Regular files are read the same way with and without this.
+    // Should it be a FIFO by now, its writer is not waited for. Regular files are read the same way with and without this.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let found = file.metadata()?;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-/// Nobody starts so many runs in a millisecond.
+/// More runs than this are not started in a millisecond.
 const MOST: u32 = 10_000;
 
 /// Makes something under this name, or under one with a number (`a-2.jsonl`) where it is taken. `make` must fail with

@@ -113,7 +113,7 @@ impl Room {
         Self { share, free: Semaphore::new(size), size, growth: OnceLock::new() }
     }
 
-    /// A place, if one is free. Nobody is overtaken: a place that is given back goes to who has waited longest.
+    /// A place, if one is free. A place that is given back goes to the caller that has waited longest.
     pub fn try_take(&self) -> Option<RoomPermit<'_>> {
         self.free.try_acquire().ok()
     }

@@ -10,7 +10,7 @@ pub fn cores() -> usize {
     *CORES.get_or_init(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
 }
 
-/// Does this once on each core, but not more than so many times at once, and gives what came of it. `None` if it panicked.
+/// Does this once on each core, but at most this many times at once, and gives what came of it. `None` if it panicked.
 pub(crate) fn on_each_core<T: Send>(at_most: usize, work: impl Fn() -> T + Sync) -> Option<Vec<T>> {
     let cores = cores().min(at_most);
     thread::scope(|scope| {

@@ -22,7 +22,7 @@ const TRIES: usize = 10;
 /// The temporary files of one run.
 #[derive(Debug, Default)]
 pub(crate) struct TempFiles {
-    /// Claimed by the first who needs it. `None` where that is not possible: nobody can then say who is alive.
+    /// Claimed by the first who needs it. `None` where that is not possible: then it is not known which process is alive.
     token: OnceLock<Option<Token>>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn remove_dir(dir: &Path) {
         return;
     }
     open_up(dir);
-    // What is still there now is somebody else's.
+    // What is still there now belongs to another process.
     let _ = fs::remove_dir_all(dir);
 }
 
@@ -147,7 +147,7 @@ impl Token {
             let text = format!("{number:016x}");
             let path = dir.join(format!("{ALIVE}{text}"));
             let file = File::options().write(true).create_new(true).open(&path)?;
-            // Somebody who sweeps may have been quicker, and removes it.
+            // Another process that sweeps may have been quicker, and removes it.
             if file.try_lock().is_ok() && is_same(&path, &file) {
                 return Ok(Self { text, path, file });
             }

@@ -27,7 +27,7 @@ impl FileWatcher {
         let watcher = notify::recommended_watcher(move |event: Result<Event, notify::Error>| {
             let Ok(event) = event else { return };
             if is_change(event.kind) {
-                // Without a receiver nobody watches any more.
+                // Without a receiver, watching has ended.
                 event.paths.into_iter().for_each(|path| drop(sender.send(path)));
             }
         })?;

@@ -25,7 +25,7 @@ pub(crate) enum FileState {
     Removed,
     /// Something else is there.
     Replaced,
-    /// It is there, with so many bytes.
+    /// It is there, with this many bytes.
     Resized(u64),
 }
 

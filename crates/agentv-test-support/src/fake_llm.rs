@@ -29,7 +29,7 @@ pub struct LlmCall {
     pub method: String,
     /// Without the query.
     pub path: String,
-    /// What stands behind the `?`, or nothing.
+    /// What is behind the `?`, or nothing.
     pub query: String,
     /// Names in lower case.
     pub headers: BTreeMap<String, String>,

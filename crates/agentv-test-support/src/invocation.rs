@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 
-/// Nobody listens here, so a test that tries to leave the machine fails at once.
+/// No server listens here, so a test that tries to leave the machine fails at once.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// A run to come. Its environment is made from nothing: of ours, only `PATH` is handed on.
@@ -65,7 +65,7 @@ impl Invocation {
         self.start().finish()
     }
 
-    /// Starts it on a terminal of its own, of so many rows and columns.
+    /// Starts it on a terminal of its own, of this many rows and columns.
     #[track_caller]
     pub fn on_terminal(mut self, rows: u16, columns: u16) -> crate::Terminal {
         self.command.current_dir(&self.cwd);
@@ -119,7 +119,7 @@ impl Running {
         line
     }
 
-    /// From now on nobody reads what it prints, as when `head` has seen enough.
+    /// From now on its output is not read, as when `head` has seen enough.
     pub fn close_stdout(&mut self) {
         self.child.stdout = None;
     }
@@ -270,6 +270,6 @@ fn parse(line: &str) -> Value {
 #[cfg(target_os = "linux")]
 pub fn is_alive(pid: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    // The state follows the name, which stands in parentheses. One that is dead but not yet buried is no longer running.
+    // The state follows the name, which is in parentheses. One that is dead but not yet buried is no longer running.
     status.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// Nobody waits longer than this for a child; far more than it takes.
+/// The longest wait for a child; far more than it takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A place where children meet the test.
@@ -64,7 +64,7 @@ impl Meeting {
         self.arrivals.try_iter().collect()
     }
 
-    /// Lets so many of those who wait, or come later, go on.
+    /// Lets this many of those that wait, or come later, continue.
     #[track_caller]
     pub fn let_go(&mut self, count: usize) {
         self.gate.write_all("go\n".repeat(count).as_bytes()).unwrap();

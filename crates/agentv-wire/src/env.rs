@@ -2,7 +2,7 @@
 
 /// Turns colours off when set to anything but nothing.
 pub const NO_COLOR: &str = "NO_COLOR";
-/// Turns colours on where nobody can be seen to look, when set to anything but nothing and `0`.
+/// Turns colours on without a terminal, when set to anything but nothing and `0`.
 pub const CLICOLOR_FORCE: &str = "CLICOLOR_FORCE";
 /// Set by CI systems.
 pub const CI: &str = "CI";
@@ -51,7 +51,7 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
     (RUN_ID, "Set for every child process: the run it belongs to."),
     (
         CALL_ID,
-        "Set for every child process: the call it belongs to; whatever still runs when the call ends is ended by it.",
+        "Set for every child process: the call it belongs to. When the call ends, AgentV ends all processes with this value.",
     ),
     (
         EVAL_DIR,

@@ -71,5 +71,5 @@ pub use spec::{
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 pub use work::WorkId;
 
-/// A JSON object that belongs to somebody else: kept as it came, key order included.
+/// A JSON object of others: kept as it came, key order included.
 pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -17,7 +17,7 @@ pub struct RunManifest {
     pub files: BTreeMap<String, FileSeal>,
 }
 
-/// The journal: each of its lines has a hash over the one before, so the last stands for all.
+/// The journal: each of its lines has a hash over the one before, so the last covers all.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub struct JournalSeal {

@@ -107,7 +107,7 @@ pub enum RunFileKind {
 pub struct RunTarget {
     pub name: String,
     pub provider: String,
-    /// As it stands in the targets file.
+    /// As it is in the targets file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
@@ -318,7 +318,7 @@ pub struct RunSpend {
 }
 
 impl RunSpend {
-    /// Whether nobody was called.
+    /// Whether nothing was called.
     pub fn is_nothing(&self) -> bool {
         self.targets.is_nothing() && self.judges.is_nothing()
     }

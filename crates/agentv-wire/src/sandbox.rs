@@ -28,12 +28,12 @@ pub enum FsAccess {
     ReadOnly,
 }
 
-/// Whom a program may talk to.
+/// What a program may connect to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub enum NetworkAccess {
-    /// Nobody.
+    /// No connections.
     None,
     /// Only the target proxy of a code judge.
     Proxy,

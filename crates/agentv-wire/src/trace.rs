@@ -38,7 +38,7 @@ pub struct TraceEvent {
     /// What was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Whatever else is known.
+    /// More facts, copied to the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Object>,
 }

@@ -98,7 +98,7 @@ pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
 # Benchmarks
 
 What `cargo dist` builds, from outside: whole processes, medians of {rounds} runs (three times as many for `--version`
-and for 200 children, three for a million cases and for trials). Each figure stands beside a floor of the same run, and
+and for 200 children, three for a million cases and for trials). Each figure is beside a floor of the same run, and
 the two take turns, so that a slow moment falls on both. Do not compare figures of two runs: machines drift by 15 %.
 Peak memory is the kernel's own count for the process; it cannot read less than what is shown for an empty process,
 which is the bench's own.

@@ -75,7 +75,7 @@ pub(super) struct EvaluatorKeys {
     /// Its share in the mean of the case; 1 if absent, and 0 takes it out.
     #[schemars(range(min = 0))]
     weight: Option<f64>,
-    /// Whether the case fails when this evaluator is not met, whatever the mean. `true`: it must reach `pass_score`. A
+    /// Whether the case fails when this evaluator is not met, even with a high mean. `true`: it must reach `pass_score`. A
     /// number from 0 to 1: it must reach that score.
     required: Option<RequiredKey>,
     /// What a failed grading does to its case; if absent, what `execution` says. If that says nothing either, it counts as 0

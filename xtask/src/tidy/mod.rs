@@ -39,11 +39,7 @@ pub(crate) fn run(options: &[&str]) -> Result<()> {
             println!("{}", names::list(&files));
             Ok(())
         }
-        ["--words"] => {
-            println!("{}", words::list(&files));
-            Ok(())
-        }
-        _ => bail!("unknown option for tidy; there are `--names` and `--words`"),
+        _ => bail!("unknown option for tidy; there is `--names`"),
     }
 }
 

@@ -1,15 +1,11 @@
 //! Phrases that users do not understand at first sight, in texts that they read: Markdown outside of code, and the
-//! program's string literals. Pages written by hand have none. Those in the program, and in the reference pages that are
-//! generated from its comments and its `--help`, only become fewer.
+//! program's string literals. A phrase in a generated page comes from a comment or from `--help`.
 
 use super::{Finding, code, links, text};
 use crate::repository::SourceFile;
 
-/// How many there are in the program and in generated pages. It only ever goes down.
-const BANNED_PHRASES_ALLOWED: usize = 72;
-
 /// A phrase, and longer ones with it that are fine. `asked` is fine for a model and wrong for a program, which
-/// nobody but a reader can tell, so only its worst form is here.
+/// only a reader can tell, so only its worst form is here.
 const BANNED: &[(&str, &[&str])] = &[
     ("stands", &["stands for"]),
     ("is no", &["is no longer", "there is no"]),
@@ -32,31 +28,9 @@ const BANNED: &[(&str, &[&str])] = &[
     ("marks", &[]),
 ];
 
-/// Banned phrases in pages written by hand, and more of them elsewhere than there were.
-pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    let (by_hand, others): (Vec<_>, Vec<_>) =
-        files.iter().partition(|file| is_page(&file.path) && !is_generated(file));
-    let mut findings: Vec<Finding> = by_hand.into_iter().flat_map(find).collect();
-    let found = others.into_iter().flat_map(find).count();
-    if found > BANNED_PHRASES_ALLOWED {
-        findings.push(Finding {
-            path: "xtask/src/tidy/words.rs".to_owned(),
-            line: 1,
-            message: format!(
-                "{found} banned phrases in texts of the program, at most {BANNED_PHRASES_ALLOWED} may be; \
-                 `cargo xtask tidy --words` lists them"
-            ),
-        });
-    }
-    findings
-}
-
 /// Every banned phrase with its place.
-pub(super) fn list(files: &[SourceFile]) -> String {
-    let found: Vec<Finding> = files.iter().flat_map(find).collect();
-    let count = format!("{} phrases, at most {BANNED_PHRASES_ALLOWED} allowed", found.len());
-    let lines: Vec<String> = found.iter().map(ToString::to_string).chain([count]).collect();
-    lines.join("\n")
+pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
+    files.iter().flat_map(find).collect()
 }
 
 fn find(file: &SourceFile) -> Vec<Finding> {
@@ -91,11 +65,6 @@ fn is_page(path: &str) -> bool {
     let is_for_users = folders.iter().any(|folder| path.starts_with(folder));
     text::has_extension(path, "md")
         && (is_for_users || ["README.md", "CONTRIBUTING.md"].contains(&path))
-}
-
-/// Whether a page is made from the code, where its words are to be mended.
-fn is_generated(file: &SourceFile) -> bool {
-    file.text.starts_with("<!-- Made by `cargo xtask")
 }
 
 /// The string literals of a source, each with the line it starts in. The reasons of lints are not for users.
@@ -206,15 +175,6 @@ mod tests {
             &["docs/a.md:4: banned phrase \"goes on\""],
         );
         check_words("docs/a.md", "It goes\n\non\n", &[]);
-    }
-
-    #[test]
-    fn pages_written_by_hand_have_none() {
-        let findings = |text: &str| {
-            check(&[SourceFile { path: "docs/a.md".to_owned(), text: text.to_owned() }]).len()
-        };
-        assert_eq!(findings("Nobody\n"), 1);
-        assert_eq!(findings("<!-- Made by `cargo xtask gen`. -->\n\nNobody\n"), 0);
     }
 
     #[test]

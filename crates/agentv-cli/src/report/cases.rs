@@ -70,7 +70,7 @@ impl CaseBook {
         book
     }
 
-    /// Where a case stands. `suite` is what the record or the journal says.
+    /// Where a case is in its file. `suite` is what the record or the journal says.
     pub(super) fn place(
         &self,
         record: &RecordSummary,

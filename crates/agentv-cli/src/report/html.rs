@@ -34,7 +34,7 @@ const MODULES: [&str; 9] = [
     include_str!("../../assets/viewer/main.js"),
 ];
 
-/// No text on the page is longer. Agents print megabytes, and nobody reads them here.
+/// No text on the page is longer. Agents print megabytes, which are not read here.
 const LONGEST: usize = 100_000;
 
 #[derive(Debug, Default)]
@@ -93,7 +93,7 @@ impl Format for Html {
             hash(STYLE)
         );
         let page = PAGE.split_once("<!-- records -->").unwrap_or((PAGE, "")).0;
-        // The title first: whatever stands in it must not be taken for one of the other marks.
+        // The title first: its text must not be taken for one of the other marks.
         let (before, after) = page.split_once("<!-- title -->").unwrap_or((page, ""));
         out.write_all(before.replace("<!-- policy -->", &policy).as_bytes())?;
         out.write_all(escaped(&title(head)).as_bytes())?;

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A report that somebody asked for.
+/// A report that was asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Wanted {
     pub kind: &'static FormatKind,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 pub(super) enum Knowledge {
     #[default]
     Record,
-    /// Where it stands in its eval file.
+    /// Its place in its eval file.
     Places,
     /// What was expected, and the conversation behind the answer, too.
     All,
@@ -75,7 +75,7 @@ impl Source {
         self
     }
 
-    /// Where a report goes that nobody gave a name.
+    /// Where a report goes that was not given a name.
     pub(crate) fn default_html(&self) -> PathBuf {
         match &self.folder {
             Some(folder) => folder.dir.join("report.html"),
@@ -144,7 +144,7 @@ pub(super) struct Entry<'a> {
     pub record: &'a RecordSummary,
     pub outcome: Outcome,
     pub usage: RecordUsage,
-    /// The record as it stands in the results.
+    /// The record as it is in the results.
     pub json: &'a str,
     work: Option<&'a RecordedWork>,
     answer: Option<&'a PastAnswer>,
@@ -190,7 +190,7 @@ impl Entry<'_> {
         brief::why(self.record, self.outcome)
     }
 
-    /// Where the case stands. The file is named from the repository's root, as GitHub does.
+    /// Where the case is. The file is named from the repository's root, as GitHub does.
     pub(super) fn place(&self) -> Option<CasePlace> {
         let mut place = self.cases.place(self.record, self.suite())?;
         if let Ok(inside) = place.file.strip_prefix(self.repo_root) {

@@ -93,7 +93,7 @@ impl Environment {
         io::stdout().is_terminal() && !is_job && !is_dumb
     }
 
-    /// Whether colours are wanted where nobody can be seen to look, as in `CLICOLOR_FORCE=1 agentv eval … | less -R`.
+    /// Whether colours are wanted without a terminal, as in `CLICOLOR_FORCE=1 agentv eval … | less -R`.
     pub(crate) fn wants_colours(&self) -> bool {
         let is_set = |name: &str| self.env.get(name).is_some_and(|value| !value.is_empty());
         is_set(env::CLICOLOR_FORCE)

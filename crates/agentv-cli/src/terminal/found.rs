@@ -1,4 +1,4 @@
-//! Which suites a run was given by nobody, but found.
+//! Which suites a run found by itself.
 
 use super::Screen;
 use crate::format::count;

@@ -1,4 +1,4 @@
-//! All printing is here. Data goes to stdout, everything else to stderr; colours only where somebody can see them.
+//! All printing is here. Data goes to stdout, everything else to stderr; colours only on a terminal.
 
 mod ask;
 mod case_line;
@@ -81,7 +81,7 @@ pub(crate) fn complain(message: &str, help: Option<&str>) {
     }
 }
 
-/// Prints lines that a CI system reads. They go to stderr, since stdout may be somebody's data.
+/// Prints lines that a CI system reads. They go to stderr, since stdout may be data.
 pub(crate) fn remarks(lines: &[String]) {
     Screen::beside_data().commands(lines);
 }

@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use agentv_runtime::run::{Plan, Resumed};
 
-/// So many ids are named.
+/// How many ids are named.
 const NAMED: usize = 5;
 
 /// Says what stays, what is done again and why.
@@ -21,7 +21,7 @@ pub(crate) fn resumed(run: &str, resumed: &Resumed, plan: &Plan, screen: &mut Sc
     say(usize::from(rewritten.torn), "record was cut off in the middle: its case is done again");
     say(rewritten.unknown, "lines of the results are not from this run: moved to removed.jsonl");
     say(resumed.answered, "answered before, and only graded now");
-    say(resumed.lost_workspaces, "asked again, since the workspace of the answer is gone");
+    say(resumed.lost_workspaces, "run again, since the workspace of the answer is gone");
     say(rewritten.retried, "ended in an error or ungraded: run or graded again");
     let changed = format!("changed since: run again ({})", named(&rewritten.changed));
     say(rewritten.changed.len(), &changed);

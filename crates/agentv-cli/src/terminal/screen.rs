@@ -71,7 +71,7 @@ impl Screen {
         Self { out: Some(Stream::Err(io::stderr())), waiting: String::new() }
     }
 
-    /// For what nobody wants to hear.
+    /// Drops everything.
     pub(crate) fn nowhere() -> Self {
         Self { out: None, waiting: String::new() }
     }
@@ -157,7 +157,7 @@ impl Drop for Screen {
     }
 }
 
-/// Standard output for bytes that are no lines of ours. When nobody reads any more, the rest is dropped in silence.
+/// Standard output for bytes that are no lines of ours. When the reader is gone, the rest is dropped in silence.
 #[derive(Debug)]
 pub(crate) struct StdoutData(Option<Stdout>);
 

@@ -144,7 +144,7 @@ fn an_answer_whose_workspace_is_gone_is_asked_for_again() {
     cx.write("targets.yaml", &targets(&[target]));
     eval(&cx, &[]).code(137);
     let ran = resume(&cx, &[]);
-    ran.success().stdout_has("1 asked again, since the workspace of the answer is gone");
+    ran.success().stdout_has("1 run again, since the workspace of the answer is gone");
     assert_eq!((recorded(&cx), calls(&cx).len()), (vec!["one".to_owned()], 2));
 }
 

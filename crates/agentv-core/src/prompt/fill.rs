@@ -1,4 +1,4 @@
-//! `{{ name }}` in texts. Values are put in once and never looked into; names that nobody knows stay as they are, and so
+//! `{{ name }}` in texts. Values are put in once and never looked into; unknown names stay as they are, and so
 //! does everything else, `{% … %}` included.
 
 use std::borrow::Cow;

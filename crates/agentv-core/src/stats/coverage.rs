@@ -25,7 +25,7 @@ pub(crate) fn least_coverage(rate: f64, cases: usize, draws: usize) -> f64 {
     least - tolerance(least, draws)
 }
 
-/// How often the interval of a mean holds the true one, for cases of so many trials whose sums are drawn by `draw_sum`.
+/// How often the interval of a mean holds the true one, for cases of this many trials whose sums are drawn by `draw_sum`.
 fn coverage(truth: f64, cases: usize, trials: usize, draw_sum: impl Fn(&mut Random) -> f64) -> f64 {
     let mut random = Random::new(7);
     // Zeros and ones give the same sums again and again.

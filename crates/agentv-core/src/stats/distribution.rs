@@ -7,7 +7,7 @@ pub fn normal_quantile(probability: f64) -> f64 {
     quantile(probability, normal_below)
 }
 
-/// The same for Student's distribution with so many degrees of freedom.
+/// The same for Student's distribution with this many degrees of freedom.
 pub fn student_quantile(probability: f64, freedom: f64) -> f64 {
     // From here on the two differ by less than a millionth.
     if freedom > 1e6 {

@@ -106,7 +106,7 @@ fn list(all: &[f64], baseline: usize, chosen: &mut Vec<usize>, listed: &mut Vec<
     }
 }
 
-/// In how many ways so many of all can be chosen; `usize::MAX` if that is a larger number.
+/// In how many ways this many of all can be chosen; `usize::MAX` if that is a larger number.
 fn ways(all: usize, chosen: usize) -> usize {
     let mut ways = 1_usize;
     for step in 1..=chosen.min(all - chosen) {

@@ -13,7 +13,7 @@ impl Random {
     /// 64 random bits.
     #[expect(
         clippy::should_implement_trait,
-        reason = "an iterator that never ends helps nobody here"
+        reason = "an iterator that never ends is of no use here"
     )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);

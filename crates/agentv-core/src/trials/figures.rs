@@ -72,7 +72,7 @@ impl CaseTrials {
 /// The cases of one suite on one target, each with all of its trials. However many there are, this stays small.
 #[derive(Debug, Clone, Default)]
 pub struct TrialFigures {
-    /// How many cases passed so many of so many trials: `(trials, passed)`.
+    /// How many cases passed how many of how many trials: `(trials, passed)`.
     counts: BTreeMap<(u32, u32), usize>,
     /// Of graded trials, by case.
     sums: ClusterSums,
@@ -83,7 +83,7 @@ pub struct TrialFigures {
     worst: Vec<FlakyCase>,
 }
 
-/// So many flaky cases are named.
+/// How many flaky cases are named.
 const NAMED: usize = 10;
 
 /// With many trials, pass@k is told for these and for all of them.
@@ -276,7 +276,7 @@ mod tests {
         assert_eq!(TrialFigures::default().totals("suite", "target"), None);
     }
 
-    /// The interval of `k` trials out of 8, for cases that passed so many of them.
+    /// The interval of `k` trials out of 8, for cases that passed this many of them.
     #[track_caller]
     fn check_interval(passed: &[usize], k: u32, size: std::ops::RangeInclusive<f64>) {
         let mut figures = TrialFigures::default();

@@ -5,7 +5,7 @@ mod figures;
 pub(crate) use figures::wire;
 pub use figures::{CaseTrials, TrialFigures};
 
-/// How often each case is asked on each target. Never 0, and never so often that nobody can have meant it.
+/// How often each case is asked on each target. Never 0, and never more than anyone could mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trials(u32);
 

@@ -31,7 +31,7 @@ impl CacheChoice {
     }
 }
 
-/// Asks only what nobody has asked before.
+/// Asks only what was not asked before.
 #[derive(Debug)]
 pub struct Cached {
     provider: Arc<dyn Provider>,
@@ -160,7 +160,7 @@ impl Cached {
         }
         self.provider.prepare(cx).await?;
         let responses = batch.invoke_batch(requests, cx).await?;
-        // With too few or too many nobody knows which is whose.
+        // With too few or too many, it is not known which is whose.
         if responses.len() != requests.len() {
             let (got, asked) = (responses.len(), requests.len());
             return Err(ProviderError::failed(format!("{got} answers for {asked} requests")));

@@ -21,7 +21,7 @@ pub struct Store {
     dir: PathBuf,
 }
 
-/// How an answer stands in its file.
+/// An answer as it is in its file.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entry<R> {
     agentv_cache: u32,
@@ -48,7 +48,7 @@ pub struct Cleared {
     pub bytes: u64,
 }
 
-/// How long a half-written file may stay: nobody writes for that long.
+/// How long a half-written file may stay: writing never takes that long.
 const ABANDONED: Duration = Duration::from_hours(1);
 
 impl Store {
@@ -158,7 +158,7 @@ impl Store {
 /// A file of ours.
 enum Found {
     Answer(PathBuf),
-    /// Somebody writes it, or did not come to the end.
+    /// It is being written, or its writer did not come to the end.
     HalfWritten(PathBuf),
 }
 
@@ -190,7 +190,7 @@ fn listed(dir: &Path) -> io::Result<Vec<PathBuf>> {
     }
 }
 
-/// What somebody else has removed meanwhile is removed.
+/// What another process has removed meanwhile is removed.
 fn gone(removed: io::Result<()>) -> io::Result<()> {
     match removed {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,4 +1,4 @@
-//! One call, as it stands in a line of the file.
+//! One call, as it is in a line of the file.
 
 use agentv_core::call::Role;
 use agentv_core::provider::ProviderErrorKind;

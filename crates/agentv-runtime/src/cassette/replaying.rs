@@ -1,4 +1,4 @@
-//! A provider that only repeats what was recorded; there is nobody behind it.
+//! A provider that only repeats what was recorded, without a provider behind it.
 
 use super::call::{
     CallKey, CassetteError, CassetteHeader, CassetteLine, LEGACY_VERSION, LegacyCallKey, VERSION,
@@ -86,7 +86,7 @@ impl Player {
     }
 }
 
-/// Asks nobody: no socket, no program, no key.
+/// Makes no calls: no socket, no program, no key.
 #[derive(Debug)]
 pub struct Replaying {
     target: TargetName,

@@ -58,7 +58,7 @@ impl From<String> for Owner<'_> {
     }
 }
 
-/// What becomes of keys that nobody asked for.
+/// What becomes of keys that were not asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     /// A warning each, with the nearest known key.
@@ -190,7 +190,7 @@ impl<'a, 't> Fields<'a, 't> {
         node
     }
 
-    /// Where a key that is near enough to these stands, and the question to ask. It then counts as read.
+    /// Where a key is that is near enough to these, and the question to ask. It then counts as read.
     pub(super) fn misspelt(&mut self, keys: &[&'static str]) -> Option<(Span, String)> {
         let unread = self.map.iter().zip(&mut self.taken).filter(|(_, taken)| !**taken);
         let mut near = unread.filter_map(|(entry, taken)| {
@@ -345,7 +345,7 @@ impl<'a, 't> Fields<'a, 't> {
         self.notes.remember_secret(variable);
     }
 
-    /// Where the value of a key stands, in whatever spelling.
+    /// Where the value of a key is, in either spelling.
     pub fn span_of(&self, key: &str) -> Span {
         let entry = self.map.iter().find(|entry| same_key(&entry.key, key));
         entry.map_or_else(|| self.head(), |entry| entry.value.span)
@@ -361,7 +361,7 @@ impl<'a, 't> Fields<'a, 't> {
         self.notes.errors() > self.errors_before
     }
 
-    /// The entries that nobody asked for, as they are written. They count as read from now on.
+    /// The entries that were not asked for, as they are written. They count as read from now on.
     pub fn rest(&mut self) -> Vec<&'t Entry<'t>> {
         let rest = self
             .map
@@ -387,7 +387,7 @@ impl<'a, 't> Fields<'a, 't> {
         found
     }
 
-    /// Notes the keys that nobody asked for.
+    /// Notes the keys that were not asked for.
     pub fn finish(&mut self, leftovers: Leftovers) {
         for entry in self.rest() {
             let message = format!("{} has no key `{}`", self.owner, entry.key);

@@ -60,7 +60,7 @@ fn is_below_secret(text: &str, line: usize, end: usize) -> bool {
         if !is_parent && !is_value {
             continue;
         }
-        // The first key of an item stands behind its dash, and the other keys below of it.
+        // The first key of an item is behind its dash, and the other keys are below it.
         let key_column = above.len() - content.trim_start_matches(['-', ' ']).len();
         let is_sibling = is_above_item && key_column >= column && !is_value;
         let key = next_key(above, 0).filter(|_| !is_sibling);

@@ -11,7 +11,7 @@ pub struct Span {
     pub end: u32,
 }
 
-/// A value and where it stands. Text is borrowed from the file where it can be.
+/// A value and its place. Text is borrowed from the file where it can be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node<'t> {
     pub kind: Kind<'t>,
@@ -29,7 +29,7 @@ pub enum Kind<'t> {
     Map(Map<'t>),
 }
 
-/// Keys and values in the order written; no key stands twice.
+/// Keys and values in the order written; no key is there twice.
 pub type Map<'t> = Vec<Entry<'t>>;
 
 /// A key with its value.
@@ -41,7 +41,7 @@ pub struct Entry<'t> {
 }
 
 impl Entry<'_> {
-    /// A copy that owns its texts and stands in one place.
+    /// A copy that owns its texts and has one place.
     pub fn placed(&self, span: Span) -> Entry<'static> {
         let key = Cow::Owned(self.key.clone().into_owned());
         Entry { key, key_span: span, value: self.value.placed(span) }
@@ -95,7 +95,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// A copy that owns its texts and stands in one place, wherever it came from.
+    /// A copy that owns its texts and has one place, wherever it came from.
     pub fn placed(&self, span: Span) -> Node<'static> {
         let kind = match &self.kind {
             Kind::Null => Kind::Null,

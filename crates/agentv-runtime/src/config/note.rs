@@ -105,7 +105,7 @@ pub struct Notes {
     count: Count,
     /// A note that is only counted. It is here so that a caller has one to talk to.
     spare: Option<Note>,
-    /// What no note may show of the source: somebody wrote a key into a file.
+    /// What no note may show of the source: keys that are written into a file.
     hidden: Vec<Span>,
     /// The environment variables that the file uses as secrets.
     secret_variables: BTreeSet<String>,
@@ -128,7 +128,7 @@ struct Count {
     dropped: Dropped,
 }
 
-/// Notes that were not kept, since nobody reads thousands.
+/// Notes that were not kept, since thousands are not read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     pub warnings: usize,
@@ -187,7 +187,7 @@ impl Notes {
         self.push(code, at, message.into(), Cost::Nothing)
     }
 
-    /// Something is as it should be, and yet somebody may wonder.
+    /// Something is as it should be, but may surprise.
     pub fn info(
         &mut self,
         code: &'static str,
@@ -386,7 +386,7 @@ fn place(path: Arc<Path>, text: &str, span: Span, hidden: &[Span]) -> NotePlace 
     let window = window(line, start);
     let inside = |at: usize| at.clamp(window.start, window.end) - window.start;
     let shown = line_start + window.start..line_start + window.end;
-    // Somebody may have written a key into the file.
+    // There may be a key in the file.
     let mut secrets = secret_pieces(text, line_start, &shown);
     secrets.extend(hidden.iter().map(|span| span.start as usize..span.end as usize));
     NotePlace {

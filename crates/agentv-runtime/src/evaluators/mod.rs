@@ -121,7 +121,7 @@ pub struct FileDigests {
     known: Mutex<HashMap<PathBuf, Option<[u8; 32]>>>,
 }
 
-/// So many are kept; past that, memory would grow with the number of cases.
+/// How many are kept; past that, memory would grow with the number of cases.
 const DIGESTS_KEPT: usize = 1024;
 
 impl FileDigests {
@@ -214,7 +214,7 @@ impl EvaluatorKind {
     }
 }
 
-/// Who grades a case that names nobody: one judge with the default prompt.
+/// What grades a case without evaluators: one judge with the default prompt.
 pub fn default_judge(processes: &Arc<Processes>, on_error: OnError) -> Arc<[EvaluatorEntry]> {
     let entry = EvaluatorEntry {
         name: EvaluatorName::from("llm_judge"),

@@ -130,7 +130,7 @@ impl Bench {
         let evaluator = EvaluatorKind::find(self.kind).unwrap().read(&mut fields, &mut build);
         fields.finish(Leftovers::Warn);
         let known = fields.known().to_vec();
-        // Every node stands on a line of its own, so the line of a note names its node.
+        // Every node is on a line of its own, so the line of a note names its node.
         notes.locate(&"\n".repeat(places.len()), 0);
         let notes = notes.finish().0.into_iter();
         let notes =
@@ -210,7 +210,7 @@ impl Log for Heard {
     }
 }
 
-/// Nobody to ask.
+/// No targets.
 #[derive(Debug)]
 struct Nobody;
 

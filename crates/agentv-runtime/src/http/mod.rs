@@ -1,4 +1,4 @@
-//! The one door to the network: outgoing connections are made by the client here and by nobody else.
+//! The one door to the network: outgoing connections are made by the client here and nowhere else.
 
 mod client;
 mod error;

@@ -38,7 +38,7 @@ pub struct HttpPost<'a, B> {
 #[derive(Debug, Clone, Copy)]
 pub struct KeyHeader<'a> {
     pub name: &'static str,
-    /// What stands before the key: `Bearer `.
+    /// What is before the key: `Bearer `.
     pub prefix: &'static str,
     pub key: &'a Secret,
 }

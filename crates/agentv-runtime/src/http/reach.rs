@@ -1,4 +1,4 @@
-//! Whether somebody is there.
+//! Whether a server is there.
 
 use super::client::client;
 use super::error::broken;

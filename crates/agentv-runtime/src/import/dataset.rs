@@ -36,7 +36,7 @@ impl Out {
         self.dir.join(format!("{}.jsonl", self.stem))
     }
 
-    /// Not `.jsonl`: it is no dataset, and nobody should take it for one.
+    /// Not `.jsonl`: it is not a dataset and must not look like one.
     pub fn recordings(&self) -> PathBuf {
         self.dir.join(format!("{}.recordings.ndjson", self.stem))
     }

@@ -113,7 +113,7 @@ pub fn read(path: &Path, format: Option<&'static SessionFormat>) -> io::Result<R
     Ok(ReadSession { format: Some(format.name), transcript, remarks })
 }
 
-/// After so many events that no format knows, none will.
+/// After this many events that no format knows, none will.
 const HEAD: usize = 100;
 
 /// A file while it is read.

@@ -11,7 +11,7 @@ pub struct Transcript {
     /// The client's own id of it.
     pub session: Option<String>,
     pub turns: Vec<Turn>,
-    /// Prompts that nobody answered.
+    /// Prompts without an answer.
     pub unanswered: usize,
 }
 

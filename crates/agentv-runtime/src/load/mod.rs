@@ -93,7 +93,7 @@ impl Report {
         self.dropped += other.dropped;
     }
 
-    /// Takes back that secrets are missing, for a run that calls nobody.
+    /// Takes back that secrets are missing, for a run that makes no calls.
     pub fn forgive_missing_secrets(&mut self) {
         self.notes.retain(|note| note.code != MISSING_SECRET);
     }

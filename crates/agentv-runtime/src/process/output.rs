@@ -20,7 +20,7 @@ pub struct Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgramExit {
     Code(i32),
-    /// Somebody killed it.
+    /// It was killed.
     Signal(i32),
 }
 
@@ -82,7 +82,7 @@ impl Captured {
         self.gap.map_or(0, |(_, dropped)| dropped)
     }
 
-    /// The first bytes, no more than so many; fewer if those after them were dropped.
+    /// Up to this many of the first bytes; fewer if those after them were dropped.
     pub fn start(&self, bytes: usize) -> &[u8] {
         let known = self.gap.map_or(self.bytes.len(), |(at, _)| at);
         &self.bytes[..known.min(bytes)]

@@ -20,7 +20,7 @@ pub(super) struct Process {
     pub(super) parent: Pid,
     pub(super) group: Pid,
     pub(super) session: Pid,
-    /// It has ended, and nobody has asked how.
+    /// It has ended, and its status was not taken yet.
     pub(super) is_zombie: bool,
     /// In clock ticks since boot. With the pid it names a process for good, though pids are used again.
     pub(super) start: u64,
@@ -143,7 +143,7 @@ pub(super) fn own_session() -> Option<Pid> {
 }
 
 /// Every process that can be seen. Empty where `/proc` shows the pids of another namespace: a pid from there would be
-/// somebody else's here.
+/// others' here.
 pub(super) fn all() -> Vec<Process> {
     let shown = fs::read_link("/proc/self");
     if !shown.is_ok_and(|shown| shown == Path::new(&own_pid().to_string())) {

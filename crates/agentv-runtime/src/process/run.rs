@@ -107,7 +107,7 @@ impl Processes {
         self.run_watched(command, None, caller)
     }
 
-    /// The same while somebody looks on, who may say that the program has done all that is wanted of it: it then has to
+    /// The same with a watcher, which may say that the program has done all that is wanted of it: it then has to
     /// end.
     pub fn run_watched<'a>(
         &'a self,

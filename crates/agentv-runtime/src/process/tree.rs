@@ -57,7 +57,7 @@ pub(super) struct Tree {
     leader: Pid,
     turn: Arc<OrphanLock>,
     membership: Membership,
-    /// Its status was taken, so its pid may be somebody else's by now. That of its group is not while it has members.
+    /// Its status was taken, so its pid may be another process's by now. That of its group is not while it has members.
     leader_is_reaped: bool,
     /// Members that were seen before, by pid and start. They are found again even if they have lost their parent and have
     /// no environment to show, as zombies have none.
@@ -71,7 +71,7 @@ pub(super) struct Membership {
     /// What members carry that have another environment.
     mark: CallMark,
     marks: Arc<Marks>,
-    /// `AGENTV_CALL_ID=…`, as it stands in the members' environments.
+    /// `AGENTV_CALL_ID=…`, as it is in the members' environments.
     #[cfg(target_os = "linux")]
     id: Vec<u8>,
 }
@@ -130,7 +130,7 @@ impl Tree {
         let _ = kill_process_group(self.leader, signal);
     }
 
-    /// Whether the leader's group has nobody left in it. Zombies that came to us are taken away first.
+    /// Whether the leader's group is empty. Zombies that came to us are taken away first.
     pub(super) fn group_is_gone(&self) -> bool {
         let _turn = self.turn.take();
         #[cfg(target_os = "linux")]
@@ -171,7 +171,7 @@ impl Drop for Tree {
     }
 }
 
-/// How long a tree is looked after once it was sent the signal that nobody can ignore. A process that hangs in the kernel
+/// How long a tree is looked after once it was sent the signal that cannot be ignored. A process that hangs in the kernel
 /// would keep us for ever.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 const DROP_LIMIT: Duration = Duration::from_millis(250);
@@ -195,7 +195,7 @@ impl Tree {
         self.members();
     }
 
-    /// Whether a call whose leader has ended left somebody behind. Nearly free: it is asked after every call.
+    /// Whether a call whose leader has ended left processes behind. Nearly free: it is checked after every call.
     pub(super) fn has_leftovers(&self) -> bool {
         let _turn = self.turn.take();
         let orphans = reap_adopted();
@@ -220,7 +220,7 @@ impl Tree {
         left
     }
 
-    /// Everybody who belongs to the call, and whether there is somebody of whom that cannot be said yet.
+    /// All processes of the call, and whether there is one of which that cannot be said yet.
     fn members(&mut self) -> (Vec<Process>, Round) {
         let (leader, own) = (self.unreaped_leader(), procfs::own_pid());
         let group = self.leader.as_raw_nonzero().get();
@@ -382,7 +382,7 @@ fn is_reaped(zombie: &Process) -> bool {
     zombie.parent != procfs::own_pid() || zombie.reap()
 }
 
-/// Whether this child of ours may be one that we started ourselves: those lead a group in our own session. Nobody else's
+/// Whether this child of ours may be one that we started ourselves: those lead a group in our own session. No other
 /// status is its call's to take.
 #[cfg(target_os = "linux")]
 fn may_be_leader(process: &Process) -> bool {

@@ -12,7 +12,7 @@ pub struct Billing {
 /// Whether something is told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Tells {
-    /// It calls nobody, so there is nothing to tell.
+    /// It makes no calls, so there is nothing to tell.
     Nothing,
     /// Each answer does, unless something is wrong with it.
     Always,
@@ -31,7 +31,7 @@ pub struct UnitPrice {
 }
 
 impl Billing {
-    /// Of a target that calls nobody.
+    /// Of a target that makes no calls.
     pub const FREE: Self = Self { cost: Tells::Nothing, tokens: Tells::Nothing, price: None };
 
     /// Of a program that says itself what it used.

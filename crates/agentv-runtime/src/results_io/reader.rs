@@ -33,7 +33,7 @@ pub struct Reader {
     path: String,
     format: Format,
     input: BufReader<File>,
-    /// The record that was read last, as it stands in the file.
+    /// The record that was read last, as it is in the file.
     raw: Vec<u8>,
     /// The same as JSON, if it is not.
     converted: String,
@@ -309,7 +309,7 @@ mod tests {
         refuses(".jsonl", "{}\n", "file:1: not a result: missing field `eval_id`");
         refuses(".jsonl", "{\"x\":1}", "file:1: not a result: missing field `eval_id`");
         refuses(".jsonl", "[\"a\"]\n", "file:1: not a result: it is a list and no object");
-        // In a field that nobody reads, too: whoever copies the record would lose it.
+        // In a field that is not read, too: a copy of the record would lose it.
         refuses(
             ".jsonl",
             b"{\"eval_id\":\"a\",\"x\":\"\xff\"}\n",

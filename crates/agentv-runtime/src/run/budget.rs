@@ -8,7 +8,7 @@ use agentv_core::{EvaluatorEntry, TargetName};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A target that the run would call, though nobody could say what its calls use.
+/// A target that the run would call, though the use of its calls is not known.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unmetered {
     pub target: TargetName,
@@ -46,7 +46,7 @@ fn called(lane: &SuiteOnTarget) -> Result<BTreeSet<TargetName>, SourceError> {
     let judge = match &lane.target.judges.judge {
         Judge::Named(name) => name,
         Judge::Own(own) => &own.name,
-        // Nobody is called.
+        // Nothing is called.
         Judge::StandIn(_) => return Ok(called),
     };
     let mut known: Option<Arc<[EvaluatorEntry]>> = None;

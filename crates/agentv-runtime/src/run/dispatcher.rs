@@ -78,7 +78,7 @@ const QUEUED_EVENTS: usize = 256;
 /// How many bytes of records may wait for it. A larger record waits until it has all of it.
 pub(super) const QUEUED_BYTES: usize = 1 << 20;
 
-/// How often what somebody has paid for is synced: a power cut costs no more than this much of a run.
+/// How often what may have cost money is synced: a power cut costs at most this much of a run.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs all pools to the end.

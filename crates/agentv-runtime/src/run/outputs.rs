@@ -51,7 +51,7 @@ impl Outputs {
     }
 
     /// Hands everything taken so far to the system. The journal comes first: a record that it does not know cannot be told
-    /// from another, while a line about a record that is not there harms nobody.
+    /// from another, while a line about a record that is not there does no harm.
     pub(super) fn commit(&mut self) -> io::Result<()> {
         if let Some(journal) = self.journal.as_ref().filter(|_| !self.entries.is_empty()) {
             let kept = journal.append(&self.entries);
@@ -70,13 +70,13 @@ impl Outputs {
         self.sync_results()
     }
 
-    /// The same, but only where somebody has paid for an answer: a million free ones would have to wait for the disk.
+    /// The same, but only where an answer may have cost money: a million free ones would have to wait for the disk.
     pub(super) fn sync_paid(&mut self) -> io::Result<()> {
         let is_paid = self.journal.as_ref().is_some_and(|journal| journal.has_answers());
         if is_paid { self.sync() } else { Ok(()) }
     }
 
-    /// The same for the end of a run. Where every answer was free, nobody waits for the journal: all that could be lost is
+    /// The same for the end of a run. Where every answer was free, the journal is not waited for: all that could be lost is
     /// knowledge of which case a record is of, and then it is run again.
     pub(super) fn sync_last(&mut self) -> io::Result<()> {
         if let Some(journal) = self.journal.as_ref().filter(|journal| journal.has_answers()) {

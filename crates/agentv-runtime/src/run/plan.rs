@@ -156,7 +156,7 @@ fn workers(
     most
 }
 
-/// Whether nobody says how many cases of a target run at a time, though there could be several.
+/// Whether it is not set how many cases of a target run at a time, though there could be several.
 fn is_undecided(target: &PlannedTarget, book: &TargetBook, choice: &PlanChoice) -> bool {
     let decided = book.file.find(target.name.as_str()).is_some_and(|spec| spec.workers.is_some());
     let could = target.provider.max_workers().is_none_or(|most| most > NonZeroUsize::MIN);
@@ -186,7 +186,7 @@ fn count(suite: &LoadedSuite, takes: &CaseFilter) -> usize {
     counts.filter(|(wanted, _)| takes.accepts(wanted.as_ref())).map(|(_, count)| count).sum()
 }
 
-/// What stands in for every provider in a dry run.
+/// What replaces every provider in a dry run.
 const DRY_RUN: &str = "mock (dry-run)";
 
 fn label(name: &TargetName, kind: &str) -> Arc<str> {

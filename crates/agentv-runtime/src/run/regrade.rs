@@ -16,7 +16,7 @@ pub struct Regraded {
     pub answers: usize,
     /// Cases that ask something else than what was answered.
     pub changed: BTreeSet<String>,
-    /// Cases that nobody has answered.
+    /// Cases without an answer.
     pub missing: BTreeSet<String>,
     /// Evaluators that look at messages which are not there, and of how many answers.
     pub blind: BTreeMap<String, usize>,

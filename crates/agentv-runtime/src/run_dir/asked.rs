@@ -4,7 +4,7 @@ use super::journal::LineHash;
 use agentv_core::EvalCase;
 use agentv_core::suite::{Content, InputMessage, PartRef};
 
-/// Tells questions apart: words, speakers, and the names and contents of files. It stands in files, so it may never change.
+/// Tells questions apart: words, speakers, and the names and contents of files. It is written to files, so it may never change.
 pub fn asked(case: &EvalCase) -> LineHash {
     let mut bytes = Vec::with_capacity(256);
     for message in &case.input {

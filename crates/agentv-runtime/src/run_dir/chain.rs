@@ -1,15 +1,15 @@
 //! The hash chain over the journal: each line ends with the SHA-256 of the hash before it and of the line itself, so no line
-//! can be changed, removed, added or moved unnoticed. The last hash stands for the whole journal.
+//! can be changed, removed, added or moved unnoticed. The last hash covers the whole journal.
 
 use crate::hash::ContentHasher;
 
-/// What stands before the hash, and after it.
+/// What is before the hash, and after it.
 const KEY: &[u8] = b",\"chain\":\"";
 const END: &[u8] = b"\"}\n";
 /// How long the end of a line is.
 pub(super) const TAIL: usize = KEY.len() + 64 + END.len();
 
-/// The hash of a line and of all lines before it. It stands in files, so how it is made may never change.
+/// The hash of a line and of all lines before it. It is written to files, so how it is made may never change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct ChainHash([u8; 32]);
 

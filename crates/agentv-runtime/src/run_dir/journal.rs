@@ -41,7 +41,7 @@ struct Written {
     /// Lines with their hashes, before they are written; kept for its room.
     chained: Vec<u8>,
     is_synced: bool,
-    /// Whether somebody may have paid for what is in it.
+    /// Whether its content may have cost money.
     has_answers: bool,
     /// Why nothing more can be written.
     failure: Option<Failure>,
@@ -241,7 +241,7 @@ impl Journal {
         WrittenFile { path: path.clone(), file: Arc::clone(file), length: *length }
     }
 
-    /// Whether somebody may have paid for what is in it.
+    /// Whether its content may have cost money.
     pub fn has_answers(&self) -> bool {
         self.lock().has_answers
     }
@@ -309,7 +309,7 @@ pub(super) fn whole_lines(file: &mut File) -> io::Result<u64> {
     Ok(0)
 }
 
-/// What tells a record from all others: its bytes in short. It stands in files, so it may never change.
+/// What tells a record from all others: its bytes in short. It is written to files, so it may never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LineHash(u64);
 

@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
-/// Between two looks at a lock that nobody should hold.
+/// Between two looks at a lock that should be free.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// A run that is ours. Let go on drop.
@@ -17,7 +17,7 @@ pub(super) struct Lock {
 }
 
 impl Drop for Lock {
-    /// Nobody has it now.
+    /// It is free now.
     fn drop(&mut self) {
         let _ = self.file.set_len(0);
     }
@@ -34,12 +34,12 @@ pub(super) fn is_clean_lock(path: &Path) -> bool {
 #[derive(Debug)]
 pub(super) enum LockAttempt {
     Ours(Lock),
-    /// Somebody else has it; the process id, if it can be read.
+    /// Another process has it; its id, if that can be read.
     Theirs(String),
 }
 
 impl Lock {
-    /// Takes the lock, if nobody has it. The file says who that is.
+    /// Takes the lock, if it is free. The file says which process has it.
     pub(super) fn take(path: &Path) -> io::Result<LockAttempt> {
         let mut asked = Self::ask(path)?;
         // A child that a killed run was about to start holds the lock until it has become another program.
@@ -75,7 +75,7 @@ impl Lock {
         }
     }
 
-    /// Whether somebody has it now.
+    /// Whether it is taken now.
     pub(super) fn is_held(path: &Path) -> bool {
         let Ok(file) = file_input::open(path) else { return false };
         matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))

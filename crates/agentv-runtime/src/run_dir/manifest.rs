@@ -14,7 +14,7 @@ use std::path::Path;
 /// The format of manifests that this version writes.
 const FORMAT: u32 = 1;
 
-/// What stands around the manifest's own hash, at its end.
+/// What is around the manifest's own hash, at its end.
 const KEY: &str = ",\n  \"sha256\": \"";
 const END: &str = "\"\n}\n";
 

@@ -172,7 +172,7 @@ impl Past {
     }
 
     /// Leaves in the results what was claimed, in its old order, and shows each record that stays. What is taken out goes
-    /// to another file, as somebody has paid for it. The results are whole at every moment: the old ones or the new ones.
+    /// to another file, since it may have cost money. The results are whole at every moment: the old ones or the new ones.
     pub fn settle(
         self,
         folder: &RunFolder,

@@ -6,7 +6,7 @@ use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What stands before the 32 bytes of a public key: `SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }`.
+/// What is before the 32 bytes of a public key: `SEQUENCE { SEQUENCE { OID 1.3.101.112 }, BIT STRING }`.
 const SPKI: &[u8] = &[0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
 
 /// Why a key cannot be used.

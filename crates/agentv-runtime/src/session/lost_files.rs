@@ -1,4 +1,4 @@
-//! Whether the files of a run are still there when it ends, and whole. Somebody may have removed, replaced or cut them
+//! Whether the files of a run are still there when it ends, and whole. They may have been removed, replaced or cut
 //! meanwhile; what the open files still have is written again.
 
 use super::Conclusion;

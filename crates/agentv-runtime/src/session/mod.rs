@@ -288,7 +288,7 @@ impl Session {
     pub async fn run(self, mut observer: Box<dyn Reporter>) -> Summary {
         // Without it orphans go to the system's first process; a time-out still ends the tree that can be seen.
         let _ = process::become_subreaper();
-        // What killed runs have left may be large, and nobody has to wait for it.
+        // What killed runs have left may be large, and is not waited for.
         let sweeping = tokio::task::spawn_blocking(temp::sweep);
         observer.event(&RunEvent::Planned(Box::new(self.planned())));
         // It may be long until something else happens.

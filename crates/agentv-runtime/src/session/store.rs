@@ -307,7 +307,7 @@ fn output(
     Ok((out, Some(copy)))
 }
 
-/// Opens the output, with the directories above it. A name of our own is one that nobody else has.
+/// Opens the output, with the directories above it. A name of our own is not used by others.
 fn open_output(begin: &Begin<'_>) -> io::Result<(PathBuf, File)> {
     make_dir_of(begin)?;
     if begin.spec.out.is_some() {
@@ -344,7 +344,7 @@ fn open_anew(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Always at the end, so that a file that somebody cuts has no gap; and to be read again, should it be removed.
+/// Always at the end, so that a file that is cut meanwhile has no gap; and to be read again, should it be removed.
 fn appended(path: &Path) -> io::Result<File> {
     File::options().read(true).append(true).create(true).open(path)
 }

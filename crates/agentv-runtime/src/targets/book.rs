@@ -183,7 +183,7 @@ pub enum Judge {
     Named(TargetName),
     /// The target itself, since it names no judge.
     Own(NamedProvider),
-    /// In a dry run: the same stand-in for whoever is named, so that nobody is called.
+    /// In a dry run: the same mock for all names, so that no target is called.
     StandIn(NamedProvider),
 }
 

@@ -126,7 +126,7 @@ pub(super) struct Estimate {
     output: f64,
 }
 
-/// Answers are seldom longer than this where nobody limits them.
+/// Answers are seldom longer than this where they are not limited.
 const USUAL_OUTPUT_TOKENS: u64 = 1000;
 
 impl Estimate {

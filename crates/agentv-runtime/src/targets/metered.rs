@@ -25,7 +25,7 @@ pub(super) struct Metered {
 }
 
 impl Metered {
-    /// The provider as it is, where it calls nobody.
+    /// The provider as it is, where it makes no calls.
     pub(super) fn around(
         name: &TargetName,
         provider: Arc<dyn Provider>,

@@ -201,7 +201,7 @@ impl Spending {
         self.lock().overrun.clone()
     }
 
-    /// Notes that a call cannot be made within the budget, since nobody would know what it cost.
+    /// Notes that a call cannot be made within the budget, since its cost would not be known.
     pub(super) fn stop(&self, overrun: Overrun) -> Overrun {
         let mut ledger = self.lock();
         ledger.overrun.get_or_insert(overrun).clone()

@@ -116,7 +116,7 @@ async fn ask(target: &Arc<dyn Provider>) -> Result<Response, ProviderError> {
     target.invoke(&request(), &CallContext::quiet()).await
 }
 
-/// Asks so many times at once.
+/// Asks this many times at once.
 async fn ask_all(target: &Arc<dyn Provider>, count: usize) -> Vec<Result<Response, ProviderError>> {
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..count {

@@ -20,7 +20,7 @@ const NESTED: usize = 16;
 /// The empty file, as Git names it.
 const EMPTY_BLOB: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 /// A file that is not there, see [`Baseline::stage`].
-const NOBODY: &str = ".agentv-was-never-here";
+const NO_FILE: &str = ".agentv-was-never-here";
 /// Rename detection, and nothing that a configuration or a program could change.
 const DIFF: [&str; 6] =
     ["diff", "--cached", "--find-renames", "--no-color", "--no-ext-diff", "--no-textconv"];
@@ -105,7 +105,7 @@ impl Baseline {
             let known = diff::repositories(&listed).fold(Vec::new(), |mut known, dir| {
                 known.extend_from_slice(format!("100644 {EMPTY_BLOB}\t").as_bytes());
                 known.extend_from_slice(dir);
-                known.extend_from_slice(NOBODY.as_bytes());
+                known.extend_from_slice(NO_FILE.as_bytes());
                 known.push(0);
                 known
             });

@@ -30,7 +30,7 @@ pub(super) fn tree(
         }
         copy.contents(&from, &to)?;
     }
-    // Last and from the inside out, as nothing can be put into a directory that nobody may write to.
+    // Last and from the inside out, as nothing can be put into a directory that is read-only.
     for (dir, permissions) in copy.made.into_iter().rev() {
         fs::set_permissions(&dir, permissions).map_err(|source| failed(&dir, source))?;
     }

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long a comparison may take where nobody says anything, and the limits of that: a quick agent's files take their time,
+/// How long a comparison may take where no limit is set, and the limits of that: a quick agent's files take their time,
 /// too, and no clock has room for every number.
 const LIMIT: Duration = Duration::from_mins(10);
 const LEAST_LIMIT: Duration = Duration::from_secs(10);

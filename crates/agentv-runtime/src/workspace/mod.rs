@@ -86,7 +86,7 @@ impl Workshop {
         // Copying opens files, and there are as many threads for it as there are cases.
         let _place = self.processes.place(call).await.map_err(|_| WorkspaceError::Cancelled)?;
         let prefix = self.processes.temp_prefix(&file_name(name));
-        // The directory is owned by whoever copies: if nobody waits any more, it is removed when the copying ends.
+        // The directory is owned by whoever copies: if the caller is gone, it is removed when the copying ends.
         let copied = blocking(move || {
             let scratch = Scratch::new(&prefix).map_err(WorkspaceError::Place)?;
             let path = scratch.path().join("workspace");
@@ -153,7 +153,7 @@ impl Workspace {
         &self.path
     }
 
-    /// The same, if it is still a directory: an agent may have removed it, or put a link in its place, which nobody follows.
+    /// The same, if it is still a directory: an agent may have removed it, or put a link in its place, which is not followed.
     pub fn dir(&self) -> Option<&Path> {
         self.path.symlink_metadata().is_ok_and(|found| found.is_dir()).then_some(&*self.path)
     }
@@ -171,7 +171,7 @@ impl Workspace {
 
     /// Removes it, without holding up others as a drop would.
     pub async fn remove(self) {
-        // There is nobody to tell about a directory that cannot be removed; the name says whose it is.
+        // A directory that cannot be removed is not reported; the name says whose it is.
         let _ = blocking(move || {
             drop(self);
             Ok(())

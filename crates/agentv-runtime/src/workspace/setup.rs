@@ -7,7 +7,7 @@ use agentv_wire::env::EVAL_DIR;
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a command may take where nobody says anything.
+/// How long a command may take where no limit is set.
 const LIMIT: Duration = Duration::from_mins(10);
 /// How much of its output is kept, and how much of that is shown if it fails.
 const OUTPUT_CAP: usize = 1 << 20;

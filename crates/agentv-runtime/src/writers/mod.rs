@@ -35,7 +35,7 @@ pub const WRITERS: &[WriterKind] = &[
 pub struct WriterKind {
     pub name: &'static str,
     pub extension: &'static str,
-    /// Adds a record as it stands in the file, with its end.
+    /// Adds a record as it is in the file, with its end.
     pub render: Render,
     /// The same for a record that is JSON already; keys that AgentV does not know are kept.
     pub copy: fn(&str) -> io::Result<Vec<u8>>,

@@ -22,7 +22,7 @@ const ROWS: usize = 8;
 const BAR: usize = 40;
 /// A shorter bar says nothing.
 const SHORTEST_BAR: usize = 8;
-/// With fewer cases done nobody knows how long the rest will take.
+/// With fewer cases done, the remaining time cannot be estimated.
 const ENOUGH: usize = 3;
 
 /// The numbers of a run that goes on.
@@ -89,7 +89,7 @@ impl Board {
         self.done.counts.recorded()
     }
 
-    /// Lines that fit a screen of so many columns and rows.
+    /// Lines that fit a screen of this many columns and rows.
     pub(super) fn frame(
         &self,
         now: Instant,
@@ -102,7 +102,7 @@ impl Board {
         if self.is_stopping {
             lines.push(self.stopping(width, paint));
         }
-        // The line before, on which the command stands, is left alone.
+        // The line before, which has the command, is left alone.
         let room = height.saturating_sub(lines.len() + 1).min(ROWS);
         lines.extend(self.rows(now, room, width, paint));
         lines

@@ -1,4 +1,4 @@
-//! The run as it goes, drawn over ten times a second, for somebody at a terminal.
+//! The run as it goes, drawn over ten times a second, for a terminal.
 
 mod board;
 mod painter;
@@ -157,7 +157,7 @@ impl Shared {
             let frame =
                 if is_over { Vec::new() } else { state.board.frame(Instant::now(), size, paint) };
             drop(state);
-            // Nobody to show it to: the run goes on.
+            // There is no terminal to draw on; the run continues.
             if show(&mut painter, above, frame, size.0).is_err() || is_over {
                 return;
             }

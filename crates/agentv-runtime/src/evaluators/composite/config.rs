@@ -143,7 +143,7 @@ fn weights(fields: &mut Fields<'_, '_>) -> BTreeMap<String, Weight> {
     weights
 }
 
-/// A weight of nobody is most likely that of a member whose name is spelt otherwise.
+/// A weight without a member is most likely that of one whose name is spelt otherwise.
 fn warn_of_strangers(
     weights: &BTreeMap<String, Weight>,
     members: &[EvaluatorEntry],

@@ -56,7 +56,7 @@ pub struct FieldConfig {
     pub relative: bool,
     /// With `date`: how dates may be written. The first format that fits is taken. Made of `YYYY`, `MM` or `M`, `MMM` or
     /// `MMMM` (the month's English name, short or long), `DD` or `D`, `HH`, `mm`, `ss` (with or without a fraction), `Z`
-    /// (a time zone), and what stands between. Only the day counts, as it is written, whatever the time zone.
+    /// (a time zone), and the text between them. Only the day counts, as it is written, in any time zone.
     ///
     /// The default is ISO 8601 (with or without time and zone), `DD-MMM-YYYY`, `MM/DD/YYYY`, `DD/MM/YYYY`, `MM-DD-YYYY` and
     /// `DD-MM-YYYY`; so `02/03/2026` is the 3rd of February, unless you list only `DD/MM/YYYY`.

@@ -21,7 +21,7 @@ use serde_json::Value;
 /// How many hits, and how many misses, are told.
 const TOLD: usize = 4;
 
-/// Compares field by field. Asks nobody.
+/// Compares field by field. Makes no calls.
 #[derive(Debug)]
 pub struct FieldAccuracy {
     fields: Vec<Field>,

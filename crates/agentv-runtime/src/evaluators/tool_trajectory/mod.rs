@@ -19,7 +19,7 @@ use agentv_core::{EvalContext, Evaluator, EvaluatorError, Verdict};
 use async_trait::async_trait;
 use config::Rule;
 
-/// Holds the candidate's tool calls against a rule. Asks nobody.
+/// Checks the candidate's tool calls against a rule. Makes no calls.
 #[derive(Debug)]
 pub struct ToolTrajectory {
     rule: Rule,

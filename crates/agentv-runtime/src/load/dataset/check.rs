@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Up to so many bytes a dataset is held in memory, as other files are. Larger ones are streamed: they are read twice, but
+/// Up to this many bytes, a dataset is held in memory, as other files are. Larger ones are streamed: they are read twice, but
 /// memory does not grow with them.
 const HELD: u64 = 256 * 1024;
 /// How many bytes of rows are checked at a time.

@@ -1,4 +1,4 @@
-//! CSV datasets: a case per row. Rows are split and taken apart by `csv-core`, which also says where each cell stands.
+//! CSV datasets: a case per row. Rows are split and taken apart by `csv-core`, which also says where each cell is.
 
 use super::csv_header::{Column, ColumnPlace, Shape};
 use super::row_ids::{self, IdOrigin};
@@ -44,7 +44,7 @@ fn reader(separator: u8) -> csv_core::Reader {
     csv_core::ReaderBuilder::new().delimiter(separator).build()
 }
 
-/// A row may be this long. A longer one is a quote that nobody closed, and would take the rest of the file with it.
+/// A row may be this long. A longer one is a quote that is not closed, and would take the rest of the file with it.
 const LONGEST_ROW: usize = 64 << 20;
 
 /// Rows with something in them, the buffer reused.
@@ -53,9 +53,9 @@ pub(in crate::load) struct Records {
     input: BufReader<File>,
     splitter: csv_core::Reader,
     separator: u8,
-    /// The row with its line end, as it stands in the file.
+    /// The row with its line end, as it is in the file.
     buffer: Vec<u8>,
-    /// Where the splitter puts cells, which nobody looks at.
+    /// Where the splitter puts cells, which are not used.
     scratch: Box<[u8]>,
     /// The line on which the next row starts.
     line: usize,
@@ -158,7 +158,7 @@ pub(super) struct Cells {
 struct Cell {
     /// Where it ends in the text; it begins where the one before ends.
     end: usize,
-    /// Where it stands in the row, quotes included.
+    /// Its place in the row, quotes included.
     span: Span,
 }
 
@@ -195,7 +195,7 @@ impl Cells {
         self.cells.len()
     }
 
-    /// Each cell and where it stands.
+    /// Each cell and its place.
     pub(in crate::load) fn iter(&self) -> impl Iterator<Item = (&str, Span)> {
         let mut start = 0;
         self.cells.iter().map(move |cell| {

@@ -140,7 +140,7 @@ pub(in crate::load) fn looks_like_cases(path: &Path) -> bool {
     has_settings || read().unwrap_or(false)
 }
 
-/// A table with so many columns that we know is one of cases.
+/// A table with this many columns that we know is one of cases.
 const LEAST_KNOWN: usize = 2;
 
 /// Spreadsheets may say it in a line of its own, `sep=;`.

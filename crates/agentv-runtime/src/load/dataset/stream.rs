@@ -73,7 +73,7 @@ impl Data {
 #[derive(Debug, Clone, Default)]
 pub(in crate::load) struct Seen {
     bytes: u64,
-    /// Quick, as nobody would make two files that share it while they are being read.
+    /// A quick hash: two files that share it by intent are not expected.
     hash: u64,
     /// What others know the file by. Only the first pass takes it.
     sha256: Option<ContentHasher>,

@@ -127,7 +127,7 @@ fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// Whether a pattern that matches this file means it. Many files are JSON or CSV, results are JSONL, and what stands beside
+/// Whether a pattern that matches this file means it. Many files are JSON or CSV, results are JSONL, and the file beside
 /// a dataset is read with it.
 fn is_meant(path: &Path) -> bool {
     match Format::of(path) {

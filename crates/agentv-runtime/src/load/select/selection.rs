@@ -28,7 +28,7 @@ pub struct Selection {
     pub only: Option<Arc<CasesBySuite>>,
     /// Only cases that depend on one of these files.
     pub changed: Option<Arc<ChangedFiles>>,
-    /// So many of those that are left.
+    /// This many of those that are left.
     pub sample: Option<Sample>,
     /// A share of those that are left.
     pub shard: Option<Shard>,

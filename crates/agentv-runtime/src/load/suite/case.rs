@@ -209,7 +209,7 @@ fn execution<'t>(fields: &mut Fields<'_, 't>) -> Execution<'t> {
 
 struct Graders {
     entries: Arc<[EvaluatorEntry]>,
-    /// Whether somebody wrote them down.
+    /// Whether the file lists them.
     given: bool,
 }
 

@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 pub(in crate::load) struct Defaults {
     /// The suite's `vars`.
     vars: Map<'static>,
-    /// Its `input` and the like, without places: each case has them where the case stands.
+    /// Its `input` and the like, without places: each case has them at its own place.
     texts: Map<'static>,
     /// What all of this adds to a case's fingerprint.
     pub digest: Option<[u8; 32]>,
@@ -188,7 +188,7 @@ impl<'v> Vars<'v> {
         }
     }
 
-    /// A name that nobody declared may well be meant as it stands, unless it looks like a slip.
+    /// A name that was not declared may be meant as it is, unless it looks like a slip.
     fn warn_of_near_miss(&self, name: &str, span: Span, owner: &Owner<'_>, notes: &mut Notes) {
         let long_enough = |name: &&str| name.chars().count() >= LEAST_LETTERS;
         let declared = self.all().map(|entry| entry.key.as_ref()).filter(long_enough);

@@ -10,7 +10,7 @@ use agentv_core::metrics::EXPLORATION_TOOLS;
 use agentv_core::{Score, Suite, Trials};
 use std::path::{Path, PathBuf};
 
-/// What stands at the head of an eval file, or in the file beside a dataset.
+/// What is at the head of an eval file, or in the file beside a dataset.
 #[derive(Debug)]
 pub(super) struct Head {
     pub dataset: Option<String>,

@@ -43,7 +43,7 @@ pub struct LoadedSuite {
 }
 
 impl LoadedSuite {
-    /// What a file of 2.x is told if nobody says how many of its cases run at a time.
+    /// What is said of a file of 2.x that does not set how many of its cases run at a time.
     pub fn note_on_workers(&self) -> Vec<Note> {
         if self.is_of_2 { v2_notes::workers(&self.suite.file) } else { Vec::new() }
     }
@@ -124,7 +124,7 @@ struct SuiteLoader<'a> {
 }
 
 impl SuiteLoader<'_> {
-    /// Whether the file, or what stands beside a dataset, was changed.
+    /// Whether the file, or the one beside a dataset, was changed.
     fn is_touched(&self) -> bool {
         let changed = self.loader.selection.changed.as_ref();
         changed.is_some_and(|changed| {
@@ -400,7 +400,7 @@ fn refuse_list(list: Option<(&str, &Node<'_>)>, scope: &CaseScope, notes: &mut N
     notes.error("suite::cases", Some(span), message).help(help);
 }
 
-/// Nobody wrote the default patterns down, so somebody may wonder why a file is missing from the question.
+/// The default patterns are not in the user's files, so it may surprise that a file is missing from the prompt.
 fn note_default_guidelines(cases: &[Arc<EvalCase>], files: &Files, notes: &mut Notes) {
     if !files.guidelines().are_defaults() {
         return;

@@ -38,7 +38,7 @@ fn lines_of_json(text: &str) -> Vec<usize> {
     json::located(text).map(|root| lines_of_list(&root, text)).unwrap_or_default()
 }
 
-/// The list is the whole file, or stands under its key.
+/// The list is the whole file, or is under its key.
 fn lines_of_list(root: &Node<'_>, text: &str) -> Vec<usize> {
     let list = CASES.iter().find_map(|key| root.get(key)).unwrap_or(root).as_list();
     let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();

@@ -147,7 +147,7 @@ fn document(path: &Path, notes: &mut Notes) -> Option<Written> {
     written
 }
 
-/// A dataset with the head that stands beside it.
+/// A dataset with the head from the file beside it.
 fn beside(path: &Path, cases: Vec<Object>, notes: &mut Notes) -> Written {
     let (file, head) =
         settings(path, notes).map_or((None, Object::new()), |(file, head)| (Some(file), head));

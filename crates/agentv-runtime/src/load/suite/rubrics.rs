@@ -107,7 +107,7 @@ fn question(node: &Node<'_>) -> Option<String> {
 }
 
 /// Behind the last line of a case in block style. A case in braces has no such place. The values' own places are no help:
-/// an alias stands where its anchor does, and a value in brackets ends before they do.
+/// an alias has the place of its anchor, and a value in brackets ends before they do.
 fn place(node: &Node<'_>, text: &str) -> Option<Place> {
     let start = node.span.start;
     let keys = node.as_map()?.iter().map(|entry| entry.key_span.start);

@@ -93,7 +93,7 @@ fn cut(text: &str, piece_size: usize) -> Option<Split<'_>> {
     Some(Split { head, pieces })
 }
 
-/// Where the line after `evalcases:` begins, if that key stands once, at the left edge, with nothing after it.
+/// Where the line after `evalcases:` begins, if that key is there once, at the left edge, with nothing after it.
 fn list_start(text: &str) -> Option<usize> {
     let mut offset = 0;
     let mut found = None;
@@ -111,7 +111,7 @@ fn list_start(text: &str) -> Option<usize> {
     found
 }
 
-/// Whether a `&` or `*` stands where an anchor or an alias could stand: first on its line, or after an indicator.
+/// Whether a `&` or `*` is where an anchor or an alias could be: first on its line, or after an indicator.
 fn may_have_anchor(text: &str) -> bool {
     text.match_indices(['&', '*']).any(|(at, _)| {
         let before = text[..at].trim_end_matches([' ', '\t']);

@@ -55,7 +55,7 @@ pub(in crate::load) fn look_at_targets(root: &Node<'_>, notes: &mut Notes) {
     }
 }
 
-/// The note that the cases of a file of 2.x run one at a time, since nobody says otherwise.
+/// The note that the cases of a file of 2.x run one at a time, since nothing else is set.
 pub(in crate::load) fn workers(file: &Path) -> Vec<Note> {
     let mut notes = Notes::new(file);
     let message = "one case runs at a time; 2.x ran three";

@@ -1,4 +1,4 @@
-//! `workspace`, wherever it stands: on a target, in a suite or in a case.
+//! `workspace`, wherever it is: on a target, in a suite or in a case.
 
 use crate::config::{Fields, Kind, Leftovers, Node, Span, suggestion, variable_reference};
 use crate::process::Command;
@@ -6,7 +6,7 @@ use agentv_core::WorkspaceSpec;
 use agentv_core::workspace::Keep;
 use std::path::{Path, PathBuf};
 
-/// Reads it. `fields` are those that it stands in, `dir` is where their file is. `None` if something is wrong, which is then
+/// Reads it. `fields` are those that it is in, `dir` is where their file is. `None` if something is wrong, which is then
 /// noted.
 pub(in crate::load) fn read(
     node: &Node<'_>,

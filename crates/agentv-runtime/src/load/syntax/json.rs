@@ -36,7 +36,7 @@ fn locate<'t>(raw: &'t str, text: &'t str) -> serde_json::Result<Node<'t>> {
             let mut map = Entries::default();
             for (key, value) in entries {
                 let value = locate(value.get(), text)?;
-                // An escaped key is not a slice of the text; its value stands near enough.
+                // An escaped key is not a slice of the text; its value is near enough.
                 let key_span =
                     if let Cow::Borrowed(key) = key { span_in(text, key) } else { value.span };
                 map.put(Entry { key, key_span, value });
@@ -59,7 +59,7 @@ pub(in crate::load) fn note_syntax(text: &str, error: &serde_json::Error, notes:
     notes.error("json::syntax", Some(span), format!("not valid JSON: {reason}"));
 }
 
-/// Where a slice stands in the text that it was cut from.
+/// Where a slice is in the text that it was cut from.
 fn span_in(text: &str, slice: &str) -> Span {
     let start = (slice.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let small = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);

@@ -32,7 +32,7 @@ pub struct TargetSpec {
     pub name: TargetName,
     pub judge_target: Option<TargetName>,
     pub workers: Option<NonZeroUsize>,
-    /// The model as it stands in the file, for people.
+    /// The model as it is in the file, for people.
     pub model: Option<String>,
     pub provider_batching: bool,
     /// Where its answers are worked out.
@@ -49,7 +49,7 @@ pub struct TargetSpec {
     pub needs: Vec<Need>,
     /// The environment variables that hold its keys.
     pub secret_variables: BTreeSet<String>,
-    /// What stands in the way of using it, though not of using the others: a variable that is not set, a provider that is
+    /// What prevents its use, though not that of the others: a variable that is not set, a provider that is
     /// not known.
     pub obstacles: Vec<Note>,
 }
@@ -297,7 +297,7 @@ fn target(
 /// What a model is called by, the best first.
 const MODEL_KEYS: [&str; 2] = ["model", "deployment"];
 
-/// Values that look like keys somebody wrote into the file. No note shows them, whatever it is about.
+/// Values that look like keys that were written into the file. No note shows them.
 fn literal_secrets(node: &Node<'_>) -> Vec<Span> {
     let mut spans = Vec::new();
     for entry in node.as_map().into_iter().flatten() {

@@ -119,7 +119,7 @@ pub struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    /// A grader's rules, else those of the target, else that no file may be made: nobody would see it. In a workspace files
+    /// A grader's rules, else those of the target, else that no file may be made: it would not be seen. In a workspace files
     /// are what is wanted.
     pub fn system_prompt(&self) -> Option<&str> {
         let own = self.request.system_prompt.as_ref().or(self.settings.system_prompt.as_ref());

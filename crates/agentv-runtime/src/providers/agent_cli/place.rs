@@ -1,4 +1,4 @@
-//! Where an agent works: where it is told to, or in an empty directory that nobody else has.
+//! Where an agent works: where it is told to, or in an empty directory of its own.
 
 use super::AgentInvocation;
 use crate::temp;
@@ -39,7 +39,7 @@ pub(super) struct Own {
 
 impl Own {
     pub(super) fn new(prefix: &str, spares: &Arc<Spares>) -> io::Result<Self> {
-        // Somebody may have swept the spare ones away.
+        // Another process may have swept the spare ones away.
         let path = match spares.take().and_then(|spare| rename(&spare, prefix).ok()) {
             Some(path) => path,
             None => tempfile::Builder::new().prefix(prefix).tempdir()?.keep(),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-/// For agents whose files nobody will see.
+/// For agents whose files will not be seen.
 pub const ANSWER_IN_TEXT: &str = "\
 Do not create, change or delete any file. Your reply is all that is looked at, so it must hold everything that you would \
 change: for each file its path and a unified diff, as `diff --git` prints it. Give code in full, in fenced blocks.";

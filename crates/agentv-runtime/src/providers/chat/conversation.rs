@@ -3,7 +3,7 @@
 use agentv_core::Request;
 use agentv_core::prompt::guidelines_block;
 
-/// What the model is told when nobody tells it anything.
+/// What the model is told where there is no other system prompt.
 const DEFAULT_SYSTEM: &str = "You are a careful assistant: follow every instruction you are given, and never make up facts that you do not know.";
 
 /// What is sent.

@@ -191,7 +191,7 @@ impl Cli {
             let (target, cwd) = (&self.deps.target, call.cwd.display());
             format!("[cli-provider:{target}]{label} cwd={cwd} command={script}")
         });
-        // In a workspace this is how the command finds what stands beside the eval file.
+        // In a workspace this is how the command finds what is beside the eval file.
         let eval_dir = self.deps.eval_dir.to_string_lossy().into_owned();
         let own =
             [(EVAL_DIR.to_owned(), eval_dir), (TRIAL.to_owned(), call.values.trial.to_string())];

@@ -12,7 +12,7 @@ use std::time::Duration;
 type Found = Result<Result<(), String>, ProviderError>;
 
 impl Cli {
-    /// Runs the check. Only its own outcome is to be remembered, not that somebody stopped it.
+    /// Runs the check. Only its own outcome is remembered, not that it was stopped.
     pub(super) async fn examine(&self, check: &Healthcheck, cx: &CallContext) -> Found {
         let limit = |own: &Option<Duration>| own.or(self.settings.timeout_seconds);
         match check {

@@ -31,7 +31,7 @@ fn is_assistants(message: &Value) -> bool {
     text(message, "role") == Some("assistant")
 }
 
-/// What somebody else said is not the answer.
+/// What others said is not the answer.
 fn is_nobody_elses(document: &Value) -> bool {
     document.get("role").is_none() || is_assistants(document)
 }

@@ -64,7 +64,7 @@ impl Client for CopilotSettings {
     fn call(&self, ask: &Ask<'_>) -> AgentInvocation {
         let contents = prompt::with_contents(ask.request, ask.cwd);
         let mut args: Vec<String> = ["--output-format", "json", "-s"].map(String::from).into();
-        // Without a terminal nobody can be asked, so what is not allowed is refused.
+        // Without a terminal there is no user to ask, so what is not allowed is refused.
         if !ask.has_said(TOOL_FLAGS) {
             args.push("--allow-all-tools".to_owned());
         }

@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 pub type GeminiCli = AgentCli<GeminiCliSettings>;
 
 /// `provider: gemini-cli`: the answer is the last message of `gemini -o stream-json`, which gets its prompt on stdin. Tool
-/// calls, tokens and the duration are read from its stream; it tells no cost, and of a tool's result often no more than
+/// calls, tokens and the duration are read from its stream; it tells no cost, and of a tool's result often only
 /// whether there is one. Secrets that it is given: `GEMINI_API_KEY`, `GOOGLE_API_KEY`,
 /// `GOOGLE_APPLICATION_CREDENTIALS`.
 #[derive(Debug, Clone, JsonSchema)]
@@ -72,7 +72,7 @@ impl Client for GeminiCliSettings {
         AgentInvocation {
             args,
             stdin: Some(prompt::with_rules(ask.system_prompt(), contents.text)),
-            // Nobody is there to say that a directory which was made for this call is trusted.
+            // There is no user to say that a directory which was made for this call is trusted.
             env: vec![("GEMINI_CLI_TRUST_WORKSPACE".to_owned(), "true".to_owned())],
         }
     }

@@ -1,4 +1,4 @@
-//! Canned answers, optionally after a delay: for dry runs, demos and tests of evaluators. Calls nobody.
+//! Canned answers, optionally after a delay: for dry runs, demos and tests of evaluators. It makes no calls.
 
 mod reply;
 
@@ -82,7 +82,7 @@ impl Mock {
         Self::saying(r#"{"answer":"Mock dry-run response"}"#, delay)
     }
 
-    /// The stand-in for judges in a dry run. What it says can be read by every judge; it gives no marks, since nobody looked.
+    /// The stand-in for judges in a dry run. What it says can be read by every judge; it gives no scores, since nothing was judged.
     pub fn dry_run_judge(delay: DryRunDelay) -> Self {
         let response = r#"{"score":0,"checks":[],"reasoning":"Dry run: no judge was asked."}"#;
         Self::saying(response, delay)

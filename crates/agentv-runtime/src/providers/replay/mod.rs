@@ -1,4 +1,4 @@
-//! Answers that were given before: for trying evaluators on past runs, with no model at all. Calls nobody.
+//! Answers that were given before: for trying evaluators on past runs, with no model at all. It makes no calls.
 //!
 //! ```yaml
 //! - name: replay

@@ -1,4 +1,4 @@
-//! A file of recordings. It may be large, so only where each of them stands is kept in memory.
+//! A file of recordings. It may be large, so only the place of each of them is kept in memory.
 
 use crate::config::suggestion;
 use crate::file_input::{self, RECORD_CAP};
@@ -35,7 +35,7 @@ pub(in crate::providers) struct Recordings {
     bad_line: Option<usize>,
 }
 
-/// Where a recording stands.
+/// Where a recording is.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     line: usize,

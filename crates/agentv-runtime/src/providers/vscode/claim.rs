@@ -3,7 +3,7 @@
 //! `subagent.lock` is what other tools look at and may leave behind. AgentV also holds a file lock of the system on
 //! `.agentv-claim`, which ends with the process that holds it. So two runs exclude each other even if an agent deletes
 //! `subagent.lock` early, and a `subagent.lock` of an AgentV that was killed is known to be stale. One that another tool
-//! made is respected, since nobody can know.
+//! made is respected, since that cannot be known.
 
 use crate::file_input;
 use std::fs::{self, File, TryLockError};
@@ -39,7 +39,7 @@ pub(super) enum SubagentState {
     Free,
     /// An AgentV that lives; it will free it.
     Held,
-    /// Somebody of whom nothing is known.
+    /// A process of which nothing is known.
     Locked,
 }
 

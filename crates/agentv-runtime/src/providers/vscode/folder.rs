@@ -67,7 +67,7 @@ pub(super) fn write_wakeup_agent(dir: &Path) -> io::Result<()> {
     unless_there(&agents(dir)?.join(LASTING_AGENTS[0]), WAKEUP)
 }
 
-/// Writes a file, unless it is there. Somebody else may be making the same subagent.
+/// Writes a file, unless it is there. Another process may be making the same subagent.
 fn unless_there(path: &Path, text: &str) -> io::Result<()> {
     match File::create_new(path) {
         Ok(mut file) => file.write_all(text.as_bytes()),

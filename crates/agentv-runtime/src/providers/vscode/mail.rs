@@ -139,7 +139,7 @@ fn request_text(request: &Request, letter: &Letter) -> String {
          **IMPORTANT**: Follow these steps exactly:\n\
          1. Create and write your complete response to: {}\n\
          2. When it is complete, rename that file to: {}\n\n\
-         Somebody waits for the file of step 2, so do not rename before the response is complete. Use your file tools, or \
+         A program waits for the file of step 2, so do not rename before the response is complete. Use your file tools, or \
          `mv` in a POSIX shell, or `Move-Item -LiteralPath` in PowerShell.\n\
          {changes}\n",
         letter.draft.display(),
@@ -204,7 +204,7 @@ mod tests {
              **IMPORTANT**: Follow these steps exactly:\n\
              1. Create and write your complete response to: [DIR]/messages/20260131235959_res.tmp.md\n\
              2. When it is complete, rename that file to: [DIR]/messages/20260131235959_res.md\n\n\
-             Somebody waits for the file of step 2, so do not rename before the response is complete. Use your file \
+             A program waits for the file of step 2, so do not rename before the response is complete. Use your file \
              tools, or `mv` in a POSIX shell, or `Move-Item -LiteralPath` in PowerShell.\n\
              Create and change no other files: show what you would change as diffs in the response.\n"
         );

@@ -20,7 +20,7 @@ pub struct VsCodeSettings {
     /// A `.code-workspace` file in plain JSON, relative to the eval file's directory. Its folders, which are relative to
     /// itself, are opened beside the subagent's own.
     pub workspace_template: Option<String>,
-    /// Accepted for old files. An answer that nobody waits for cannot be graded, so `false` is a warning and AgentV waits.
+    /// Accepted for old files. AgentV always waits: an answer that does not arrive cannot be graded. So `false` is a warning.
     #[serde(default = "wait_by_default")]
     pub wait: bool,
     /// Write and start nothing. The answer is empty; `provider_metadata` says what would have been used.

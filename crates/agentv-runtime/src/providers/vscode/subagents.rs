@@ -23,7 +23,7 @@ pub struct Provisioned {
     pub made: Vec<PathBuf>,
     /// Free ones that were there already.
     pub kept: Vec<PathBuf>,
-    /// Those that somebody uses, or has left locked; they do not count.
+    /// Those that are in use, or were left locked; they do not count.
     pub locked: Vec<PathBuf>,
 }
 
@@ -35,7 +35,7 @@ pub enum Provisioning {
     DryRun,
 }
 
-/// Sees to it that so many subagents are free. Numbers are filled up from 1.
+/// Makes sure that this many subagents are free. Numbers are filled up from 1.
 pub fn provision(root: &Path, count: usize, how: Provisioning) -> io::Result<Provisioned> {
     if count > MAX_SUBAGENTS {
         let text = format!("{count} subagents are more than {MAX_SUBAGENTS}");
@@ -126,7 +126,7 @@ pub(super) fn numbers(root: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// `subagent-7` is 7; `subagent-07` is somebody else's folder.
+/// `subagent-7` is 7; `subagent-07` is a folder of others.
 fn number_of(name: &str) -> Option<u32> {
     let digits = name.strip_prefix("subagent-")?;
     let number: u32 = digits.parse().ok()?;

@@ -46,7 +46,7 @@ impl Meter {
         self.made.load(Ordering::Acquire)
     }
 
-    /// Whether so many more calls would be too many, which is then remembered.
+    /// Whether this many more calls would be too many, which is then remembered.
     pub(super) fn refuses(&self, calls: u64) -> bool {
         let too_many = self.made().saturating_add(calls) > self.max;
         self.refused.fetch_or(too_many, Ordering::AcqRel);

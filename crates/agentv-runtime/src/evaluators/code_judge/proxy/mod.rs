@@ -38,7 +38,7 @@ pub(super) struct TargetProxy<'a> {
 struct ProxyState<'a> {
     /// 64 hexadecimal digits, new each time.
     token: String,
-    /// Who is asked where a request names nobody.
+    /// The target of requests that name none.
     judge: NamedProvider,
     meter: Meter,
     targets: &'a dyn Targets,

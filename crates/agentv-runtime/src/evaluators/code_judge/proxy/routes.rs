@@ -68,7 +68,7 @@ async fn route(
     }
 }
 
-/// Compared in constant time, so that nobody can guess the token digit by digit.
+/// Compared in constant time, so that the token cannot be guessed digit by digit.
 fn is_let_in(header: Option<&HeaderValue>, token: &str) -> bool {
     let given = header.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
     given.is_some_and(|given| bool::from(given.ct_eq(token.as_bytes())))
