@@ -27,7 +27,6 @@ mod template;
 #[cfg(test)]
 mod testing;
 
-pub use confine::JudgedFiles;
 pub use digest::{CaseDigest, ChangedFiles};
 pub use schedule::{WaitsFor, evaluate_all, waits_for};
 

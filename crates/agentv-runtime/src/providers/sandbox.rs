@@ -1,6 +1,6 @@
 //! Programs of targets in a sandbox.
 
-use crate::process::sandbox::{Confinement, SandboxSettings, Surroundings};
+use crate::process::sandbox::{Confinement, GivenFiles, SandboxSettings, Surroundings};
 use agentv_core::ProviderError;
 use serde_json::{Value, json};
 
@@ -11,8 +11,9 @@ const FACT: &str = "sandbox";
 pub(super) fn confine(
     settings: Option<&SandboxSettings>,
     surroundings: &Surroundings<'_>,
+    given: &GivenFiles,
 ) -> Result<Option<Confinement>, ProviderError> {
-    let sandbox = settings.map(|settings| settings.confine(surroundings)).transpose();
+    let sandbox = settings.map(|settings| settings.confine(surroundings, given)).transpose();
     sandbox.map_err(|error| ProviderError::not_started(format!("the target was not run: {error}")))
 }
 

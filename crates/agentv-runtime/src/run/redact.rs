@@ -8,14 +8,14 @@ use agentv_wire::ResultRecord;
 /// An answer without secrets. That of a live target is masked already, and gigabytes of them are not looked at twice. What
 /// an agent wrote into files, and answers of a cache, a cassette or an earlier run may have some.
 pub(super) fn answered(answered: Answered, redactor: &Redactor) -> Answered {
-    if answered.outcome.as_ref().is_ok_and(|response| response.is_masked) {
-        return match redactor.masked(&answered.file_changes) {
-            Ok(None) => answered,
-            Ok(Some(masked)) => Answered { file_changes: masked, ..answered },
-            Err(error) => Answered::failed(ProviderError::failed(cannot_mask(&error))),
-        };
-    }
-    match redactor.masked(&answered) {
+    let masked = if answered.outcome.as_ref().is_ok_and(|response| response.is_masked) {
+        let changes = redactor.masked(&answered.file_changes);
+        changes
+            .map(|masked| masked.map(|file_changes| Answered { file_changes, ..answered.clone() }))
+    } else {
+        redactor.masked(&answered)
+    };
+    match masked {
         Ok(None) => answered,
         // A path must lead to the same place.
         Ok(Some(masked)) => Answered { workspace: answered.workspace, ..masked },

@@ -17,12 +17,14 @@ pub(super) mod verdict;
 #[cfg(test)]
 mod tests;
 
-use super::confine::{JudgeProgram, JudgedFiles, record_of};
+use super::confine::{confine, given_to_judges, record_of};
 use super::script::Script;
 use super::{Build, FromConfig, payload};
 use crate::config::{Fields, FromNode, Kind, Node};
 use crate::open_files::RoomPermit;
-use crate::process::sandbox::{Confinement, SandboxKeys, SandboxSettings};
+use crate::process::sandbox::{
+    Confinement, GivenFiles, SandboxKeys, SandboxSettings, Surroundings,
+};
 use crate::process::{ChildEnvironment, Command, EnvironmentRule, Gentle, Processes, Stdin};
 use agentv_core::evaluator::{AnswerDetail, JudgeChild, Needs};
 use agentv_core::{CallContext, EvalContext, Evaluator, EvaluatorError, Targets, Verdict};
@@ -206,7 +208,7 @@ impl Evaluator for CodeJudge {
     async fn evaluate(&self, cx: &EvalContext<'_>) -> Result<Verdict, EvaluatorError> {
         let stdin = payload::text(cx, self.handed_on.as_ref());
         let stdin = stdin.map_err(|error| ScriptFailure::Payload(error).into_error())?;
-        let input = JudgeInput { stdin, files: JudgedFiles::of(cx) };
+        let input = JudgeInput { stdin, files: given_to_judges(cx) };
         self.judge(input, cx.targets, cx.call).await
     }
 }
@@ -216,7 +218,7 @@ impl Evaluator for CodeJudge {
 pub struct JudgeInput {
     pub stdin: String,
     /// What it may look at, in a sandbox.
-    pub files: JudgedFiles,
+    pub files: GivenFiles,
 }
 
 /// Where a script is run: in a place that was taken before, with a proxy at this port.
@@ -276,6 +278,13 @@ impl CodeJudge {
             sandbox: None,
         };
         Self::new(config, rule, processes)
+    }
+
+    /// The same in a sandbox, if there is one.
+    #[must_use]
+    pub fn in_sandbox(mut self, sandbox: Option<SandboxSettings>) -> Self {
+        self.config.sandbox = sandbox;
+        self
     }
 
     /// Runs the script on this input.
@@ -346,7 +355,7 @@ impl CodeJudge {
         call: &CallContext,
     ) -> Ran {
         let argv = self.config.script.argv();
-        let program = JudgeProgram {
+        let program = Surroundings {
             argv: &argv,
             cwd: &self.config.cwd,
             eval_dir: &self.eval_dir,
@@ -355,7 +364,7 @@ impl CodeJudge {
             processes: &self.processes,
             proxy_port: place.proxy_port,
         };
-        let sandbox = match program.confine(self.config.sandbox.as_ref(), input.files) {
+        let sandbox = match confine(self.config.sandbox.as_ref(), &program, input.files) {
             Ok(sandbox) => sandbox,
             Err(error) => return Ran::failed(ScriptFailure::NotConfined(error.to_string())),
         };

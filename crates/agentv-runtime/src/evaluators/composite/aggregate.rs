@@ -1,9 +1,9 @@
 //! Members' verdicts → one verdict: by weights, by a script, or by a model.
 
 use crate::evaluators::ask::{Question, ask};
-use crate::evaluators::confine::{JudgeProgram, JudgedFiles, record_of, unconfined, with_sandbox};
+use crate::evaluators::confine::{confine, given_to_judges, record_of, unconfined, with_sandbox};
 use crate::evaluators::reply;
-use crate::process::sandbox::{Confinement, SandboxSettings};
+use crate::process::sandbox::{Confinement, SandboxSettings, Surroundings};
 use crate::process::{Command, EnvironmentRule, Gentle, Processes, RunError, Stdin, first_program};
 use agentv_core::evaluator::{JudgeChild, Needs, OnError};
 use agentv_core::prompt::fill;
@@ -122,7 +122,7 @@ impl Code {
 
     fn confine(&self, cx: &EvalContext<'_>) -> Result<Option<Confinement>, EvaluatorError> {
         let argv = Command::shell(&self.script);
-        let program = JudgeProgram {
+        let program = Surroundings {
             argv: &argv,
             cwd: &self.cwd,
             eval_dir: &self.eval_dir,
@@ -131,7 +131,7 @@ impl Code {
             processes: &self.processes,
             proxy_port: None,
         };
-        let sandbox = program.confine(self.sandbox.as_ref(), JudgedFiles::of(cx));
+        let sandbox = confine(self.sandbox.as_ref(), &program, given_to_judges(cx));
         sandbox.map_err(|error| unconfined(&error))
     }
 

@@ -1,10 +1,10 @@
 //! What a judge is told.
 
 use crate::config::{Fields, Kind, Node};
-use crate::evaluators::confine::{JudgeProgram, JudgedFiles, record_of, unconfined};
+use crate::evaluators::confine::{confine, given_to_judges, record_of, unconfined};
 use crate::evaluators::script::Script;
 use crate::evaluators::{Build, payload, template};
-use crate::process::sandbox::{Confinement, SandboxSettings};
+use crate::process::sandbox::{Confinement, SandboxSettings, Surroundings};
 use crate::process::{Command, EnvironmentRule, Gentle, Processes, RunError, Stdin};
 use agentv_core::evaluator::JudgeChild;
 use agentv_core::prompt::fill;
@@ -230,7 +230,7 @@ impl PromptScript {
     ) -> Result<RenderedPrompt, EvaluatorError> {
         let argv = self.script.argv();
         let env = self.rule.environment(cx.targets.secret_variables());
-        let program = JudgeProgram {
+        let program = Surroundings {
             argv: &argv,
             cwd: &self.cwd,
             eval_dir: &self.eval_dir,
@@ -239,7 +239,7 @@ impl PromptScript {
             processes,
             proxy_port: None,
         };
-        let sandbox = program.confine(self.sandbox.as_ref(), JudgedFiles::of(cx));
+        let sandbox = confine(self.sandbox.as_ref(), &program, given_to_judges(cx));
         let sandbox = sandbox.map_err(|error| unconfined(&error))?;
         let record = record_of(sandbox.as_ref());
         let stdin = payload::text(cx, self.config.as_ref());

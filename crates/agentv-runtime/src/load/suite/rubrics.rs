@@ -51,22 +51,35 @@ pub fn unrated(text: &str, notes: &mut Notes) -> Option<(Vec<Unrated>, usize)> {
         (0..items.len()).filter_map(|index| unrated_case(items, index, text)).collect();
     // YAML has more layouts than anyone can foresee, and a file must not be spoiled by any of them.
     let before = root.to_value();
-    if !fits(text, &before, key, &found.iter().collect::<Vec<_>>()) {
-        found.retain(|case| fits(text, &before, key, &[case]));
-    }
+    found = fitting(found, |cases| fits(text, &before, key, cases));
     let skipped = items.len() - found.len();
     Some((found, skipped))
 }
 
+/// The cases that fit: all of them at once, or those of each half. Each try reads the whole file, so that few of many cases
+/// are found in a few tries.
+fn fitting(mut cases: Vec<Unrated>, fits: impl Fn(&[Unrated]) -> bool + Copy) -> Vec<Unrated> {
+    if cases.is_empty() || fits(&cases) {
+        return cases;
+    }
+    if cases.len() == 1 {
+        return Vec::new();
+    }
+    let rest = cases.split_off(cases.len() / 2);
+    let mut found = fitting(cases, fits);
+    found.extend(fitting(rest, fits));
+    found
+}
+
 /// Whether rubrics at these places are the rubrics of these cases and change nothing else.
-fn fits(text: &str, before: &Value, key: &str, cases: &[&Unrated]) -> bool {
+fn fits(text: &str, before: &Value, key: &str, cases: &[Unrated]) -> bool {
     let probe = NewRubric {
         id: "probe".to_owned(),
         expected_outcome: "probe".to_owned(),
         weight: 1.0,
         required: true,
     };
-    let made: Vec<_> = cases.iter().map(|case| ((*case).clone(), vec![probe.clone()])).collect();
+    let made: Vec<_> = cases.iter().map(|case| (case.clone(), vec![probe.clone()])).collect();
     let after = with_rubrics(text, &made);
     let mut expected = before.clone();
     for case in cases {
@@ -241,5 +254,15 @@ mod tests {
         let text = "evalcases:\n  - {id: a, outcome: x}\n  - id: b\n    outcome: y\n    rubrics: [z]\n  - id: c\n";
         let (cases, skipped) = unrated(text, &mut Notes::new("f")).unwrap();
         assert_eq!((cases.len(), skipped), (0, 3));
+    }
+
+    #[test]
+    fn a_case_that_stands_for_another_one_too_is_left_alone() {
+        let other = |id: &str| format!("  - id: {id}\n    outcome: y\n    input: q\n");
+        let shared = "  - &a\n    id: a\n    outcome: x\n    input: q\n  - *a\n";
+        let text = ["evalcases:\n", &other("b"), shared, &other("c"), &other("d")].concat();
+        let (cases, skipped) = unrated(&text, &mut Notes::new("f")).unwrap();
+        let ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
+        assert_eq!((ids, skipped), (vec!["b", "c", "d"], 2));
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, io};
 use tempfile::TempDir;
 
-/// Where a program is about to run, and what it is given.
+/// A program that is about to be started, and where.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
     pub argv: &'a [OsString],
@@ -25,13 +25,18 @@ pub struct Surroundings<'a> {
     pub processes: &'a Processes,
     /// Where relative paths of the settings start.
     pub eval_dir: &'a Path,
+    pub proxy_port: Option<u16>,
+}
+
+/// What a program is given to work on, by its path.
+#[derive(Debug, Clone, Default)]
+pub struct GivenFiles {
     /// What the case names: it is read.
     pub named: Vec<PathBuf>,
-    /// Directories like `cwd`.
+    /// Directories like the program's own.
     pub own: Vec<PathBuf>,
     /// A folder that it writes its answer to.
-    pub output: Option<&'a Path>,
-    pub proxy_port: Option<u16>,
+    pub output: Option<PathBuf>,
 }
 
 /// A sandbox that is ready for a program. Its temporary folder goes with the last copy of this.
@@ -61,14 +66,18 @@ pub enum ConfinementError {
 
 impl SandboxSettings {
     /// Makes a sandbox for one call.
-    pub fn confine(&self, around: &Surroundings<'_>) -> Result<Confinement, ConfinementError> {
+    pub fn confine(
+        &self,
+        around: &Surroundings<'_>,
+        given: &GivenFiles,
+    ) -> Result<Confinement, ConfinementError> {
         if let Some(reason) = self.refusal() {
             return Err(ConfinementError::Kernel(reason));
         }
         let prefix = around.processes.temp_prefix("sandbox");
         let scratch = tempfile::Builder::new().prefix(&prefix).tempdir();
         let scratch = scratch.map_err(ConfinementError::Scratch)?;
-        let files = self.files(around, scratch.path())?;
+        let files = self.files(around, given, scratch.path())?;
         let (held, missing) = self.parts();
         let nonce =
             getrandom::u64().map_err(|error| ConfinementError::Scratch(io::Error::other(error)))?;
@@ -94,18 +103,19 @@ impl SandboxSettings {
     fn files(
         &self,
         around: &Surroundings<'_>,
+        given: &GivenFiles,
         scratch: &Path,
     ) -> Result<Vec<FileRule>, ConfinementError> {
-        let given = |name| around.child.get(name, around.env).unwrap_or_default();
-        let home = Some(given("HOME")).filter(|home| !home.is_empty()).map(Path::new);
-        let path = OsStr::new(given("PATH"));
+        let variable = |name| around.child.get(name, around.env).unwrap_or_default();
+        let home = Some(variable("HOME")).filter(|home| !home.is_empty()).map(Path::new);
+        let path = OsStr::new(variable("PATH"));
         let places = ProgramPlaces::new(path, home, around.cwd);
-        let own = || around.own.iter().map(PathBuf::as_path).chain([around.cwd]);
+        let own = || given.own.iter().map(PathBuf::as_path).chain([around.cwd]);
         let is_too_wide = |folder: &&Path| match self.fs {
             FsAccess::Workspace => places.is_too_wide(folder),
             FsAccess::ReadOnly => places.is_home_or_root(folder),
         };
-        let named = || around.named.iter().map(PathBuf::as_path);
+        let named = || given.named.iter().map(PathBuf::as_path);
         let wide = own().find(is_too_wide).or_else(|| named().find(|f| places.is_home_or_root(f)));
         if let Some(wide) = wide {
             return Err(ConfinementError::TooWide(wide.to_owned()));
@@ -115,7 +125,7 @@ impl SandboxSettings {
         };
         let write = |path: &Path| FileRule(FileAccess::Write, path.to_owned());
         let mut rules = Rules(around.processes.system_rules().of(&places));
-        rules.add(std::iter::once(scratch).chain(around.output).map(write));
+        rules.add(std::iter::once(scratch).chain(given.output.as_deref()).map(write));
         match self.fs {
             FsAccess::Workspace => own().for_each(|folder| rules.add([write(folder)])),
             FsAccess::ReadOnly => own().for_each(|folder| rules.add(places.readable(folder))),

@@ -24,7 +24,7 @@ mod settings;
 #[cfg(target_os = "linux")]
 mod tree_use;
 
-pub use confinement::{Confinement, ConfinementError, Surroundings};
+pub use confinement::{Confinement, ConfinementError, GivenFiles, Surroundings};
 pub use kernel::{summary, support};
 pub use launch::launch_if_asked;
 pub use limit::ExceededLimit;

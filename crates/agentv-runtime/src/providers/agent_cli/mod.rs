@@ -22,7 +22,7 @@ pub use settings::{AgentSettings, CommonSettings, LogFormat};
 
 use super::{Billing, Deps, FromSettings, Need, Starter, sandbox};
 use crate::config::Fields;
-use crate::process::sandbox::Surroundings;
+use crate::process::sandbox::{GivenFiles, Surroundings};
 use crate::process::{
     Captured, Command, EnvironmentRule, FindError, Gentle, Output, ProgramExit, RunError, Stdin,
     Watch, find,
@@ -363,12 +363,11 @@ impl<C: Client> AgentCli<C> {
             child: &env,
             processes: &self.deps.processes,
             eval_dir: &self.deps.eval_dir,
-            named: request.input_files().cloned().collect(),
-            own: Vec::new(),
-            output: None,
             proxy_port: None,
         };
-        let sandbox = sandbox::confine(self.settings.sandbox.as_ref(), &surroundings)?;
+        let named = request.input_files().cloned().collect();
+        let given = GivenFiles { named, ..GivenFiles::default() };
+        let sandbox = sandbox::confine(self.settings.sandbox.as_ref(), &surroundings, &given)?;
         Ok(Command {
             argv,
             cwd: cwd.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::Cli;
 use crate::file_input;
-use crate::process::sandbox::{Confinement, Surroundings};
+use crate::process::sandbox::{Confinement, GivenFiles, Surroundings};
 use crate::process::{
     ChildEnvironment, Command, Gentle, Output, ProgramExit, RunError, Stdin, interpreted, quote,
     shell_words,
@@ -240,12 +240,11 @@ impl Cli {
             child,
             processes: &self.deps.processes,
             eval_dir: &self.deps.eval_dir,
-            named,
-            own: Vec::new(),
-            output: output_file.and_then(OutputFile::folder),
             proxy_port: None,
         };
-        sandbox::confine(self.settings.sandbox.as_ref(), &surroundings)
+        let output = output_file.and_then(OutputFile::folder).map(Path::to_owned);
+        let given = GivenFiles { named, output, ..GivenFiles::default() };
+        sandbox::confine(self.settings.sandbox.as_ref(), &surroundings, &given)
     }
 
     /// A path for the command to write to, if its template asks for one. Nothing is there yet, and what is there at the end
