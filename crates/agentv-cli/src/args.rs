@@ -289,7 +289,8 @@ Exit codes: 0 the judge returned a score, 2 wrong input, 3 the judge failed
 Examples:
   agentv judge test --payload payload.json -- python3 judge.py
   agentv judge test --record latest --eval-id refund -- python3 judge.py
-  agentv judge test --payload payload.json --serve-proxy gpt -- bun judge.ts")]
+  agentv judge test --payload payload.json --serve-proxy gpt -- bun judge.ts
+  agentv judge test --payload payload.json --sandbox -- python3 judge.py")]
 pub(crate) struct JudgeTestArgs {
     /// JSON file that the judge reads on stdin
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
@@ -306,6 +307,9 @@ pub(crate) struct JudgeTestArgs {
     /// Targets file, or the folder that holds it
     #[arg(long, value_name = "PATH")]
     pub targets: Option<PathBuf>,
+    /// Run the judge in a sandbox, as `eval --sandbox` does (Linux)
+    #[arg(long)]
+    pub sandbox: bool,
     /// Time limit for the judge in seconds; 0 means no limit
     #[arg(long, value_name = "SECONDS", default_value_t = 120.0)]
     pub timeout: f64,

@@ -92,6 +92,11 @@ fn target(
         }
     };
     show_notes(&report, &environment.working_dir);
+    let file = file?;
+    let secrets = match &suite {
+        Some(suite) => suite.secrets(&file),
+        None => file.secrets(&env),
+    };
     let scrub = suite.as_ref().map(|suite| suite.scrub).unwrap_or_default();
     let own = suite.and_then(|suite| suite.target);
     let name = args
@@ -100,13 +105,12 @@ fn target(
         .map(TargetName::from)
         .or(own)
         .unwrap_or_else(|| TargetName::from("default"));
-    let file = file?;
     let deps = Deps {
         target: name.clone(),
         eval_dir: dir.to_owned(),
         working_dir: environment.working_dir.clone(),
         project_root: environment.project_root.clone(),
-        redactor: Arc::new(file.secrets(&env).redactor([])),
+        redactor: secrets.redactor(),
         env,
         secrets: SecretPolicy { scrub, ..SecretPolicy::default() },
         processes: Arc::clone(&loader.processes),

@@ -11,6 +11,7 @@ use agentv_runtime::import::{
 use agentv_wire::Exit;
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub(crate) fn run(args: &ImportArgs, environment: &Environment) -> Exit {
     let here = &environment.working_dir;
@@ -26,7 +27,7 @@ pub(crate) fn run(args: &ImportArgs, environment: &Environment) -> Exit {
         return terminal::fail("no .jsonl files in it", Some(help));
     }
     let out = Out::new(&here.join(&args.out));
-    let redactor = if args.no_redact { Redactor::off() } else { environment.redactor() };
+    let redactor = if args.no_redact { Arc::default() } else { environment.secrets().redactor() };
     match import(&files, args, &redactor, &out, here) {
         Ok(Some(written)) => {
             report(&written, &out, here, &mut environment.screen());

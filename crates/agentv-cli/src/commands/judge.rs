@@ -9,16 +9,18 @@ use agentv_core::{CallContext, EvaluatorEntry, EvaluatorName, NamedProvider, Tar
 use agentv_runtime::config::Scrub;
 use agentv_runtime::evaluators::code_judge::{CodeJudge, JudgeInput};
 use agentv_runtime::file_input::{self, RECORD_CAP};
-use agentv_runtime::load::TargetsFile;
+use agentv_runtime::load::{Loader, ProgramRules, TargetsFile};
+use agentv_runtime::process::sandbox::GivenFiles;
 use agentv_runtime::process::{EnvironmentRule, Processes, SecretPolicy};
 use agentv_runtime::providers::Deps;
 use agentv_runtime::providers::mock::Mock;
+use agentv_runtime::session::sandbox_of_judges;
 use agentv_runtime::targets::{Judge, JudgeTargets, TargetBook};
 use agentv_wire::DryRunDelay;
 use agentv_wire::{CodeJudgePayload, EvaluatorResult, Exit, Object, ResultRecord, number};
 use std::any::Any;
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,23 +31,28 @@ const MOCK: &str = "mock";
 
 pub(crate) fn test(args: JudgeTestArgs, environment: &Environment) -> Exit {
     let processes = Processes::new(format!("judge-test-{}", std::process::id()));
-    let payload = match payload(&args, environment, &processes) {
-        Ok(payload) => payload,
+    let input = match input(&args, environment, &processes) {
+        Ok(input) => input,
         Err(problem) => return terminal::fail(&problem, None),
     };
-    let scrub = environment.loader(&processes).scrub(&environment.working_dir);
+    let judge_sandbox = match args.sandbox.then(sandbox_of_judges).transpose() {
+        Ok(sandbox) => sandbox,
+        Err(refused) => return terminal::fail(&refused.message, refused.help.as_deref()),
+    };
+    let loader = Loader { judge_sandbox, ..environment.loader(&processes) };
+    let ProgramRules { scrub, judge_sandbox } = loader.program_rules(&environment.working_dir);
     let Some(targets) = targets(&args, scrub, environment, &processes) else { return Exit::Usage };
-    let judge = Arc::new(CodeJudge::of_script(
+    let judge = CodeJudge::of_script(
         args.script,
         environment.working_dir.clone(),
         args.serve_proxy.is_some().then_some(MAX_CALLS),
         EnvironmentRule::of_program(&environment.env, scrub.judges, &[]),
         Arc::clone(&processes),
-    ));
+    );
+    let judge = Arc::new(judge.in_sandbox(judge_sandbox));
     let time_limit =
         Duration::try_from_secs_f64(args.timeout).ok().filter(|limit| !limit.is_zero());
     let call = CallContext { time_limit, ..CallContext::quiet() };
-    let input = JudgeInput { stdin: payload, ..JudgeInput::default() };
     let outcome = match super::work(&processes, judge.judge(input, &targets, &call)) {
         Ok(outcome) => outcome,
         Err(exit) => return exit,
@@ -67,11 +74,11 @@ fn entry(judge: Arc<CodeJudge>) -> EvaluatorEntry {
 }
 
 /// The script's input: a payload as it is, or made of a record.
-fn payload(
+fn input(
     args: &JudgeTestArgs,
     environment: &Environment,
     processes: &Arc<Processes>,
-) -> Result<String, String> {
+) -> Result<JudgeInput, String> {
     let read = |path: &Path| {
         file_input::read_argument_to_string(&environment.working_dir.join(path), RECORD_CAP)
             .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))
@@ -81,7 +88,7 @@ fn payload(
             let text = read(path)?;
             let checked: Result<serde_json::Value, _> = serde_json::from_str(&text);
             checked.map_err(|error| format!("`{}` is not JSON: {error}", path.display()))?;
-            Ok(text)
+            Ok(JudgeInput { stdin: text, ..JudgeInput::default() })
         }
         (None, Some(name)) => {
             let results = environment.results_of(name).map_err(|error| error.to_string())?;
@@ -147,13 +154,19 @@ fn config_of(
 }
 
 /// What a record knows of its case. Messages and expectations are not in it.
-fn of_record(record: ResultRecord, config: Option<Object>) -> Result<String, String> {
+fn of_record(record: ResultRecord, config: Option<Object>) -> Result<JudgeInput, String> {
     let request = *record.lm_provider_request.or(record.agent_provider_request).unwrap_or_default();
     let question = request.question.unwrap_or_else(|| {
         let said = request.chat_prompt.unwrap_or_default().into_iter();
         said.map(|message| message.content).collect::<Vec<_>>().join("\n")
     });
     let changes = record.file_changes;
+    let guidelines = request.guideline_paths.unwrap_or_default();
+    let files = GivenFiles {
+        named: guidelines.iter().map(PathBuf::from).collect(),
+        own: record.workspace.iter().map(PathBuf::from).collect(),
+        output: None,
+    };
     let payload = CodeJudgePayload {
         question,
         expected_outcome: String::new(),
@@ -161,7 +174,7 @@ fn of_record(record: ResultRecord, config: Option<Object>) -> Result<String, Str
         reference_answer: String::new(),
         candidate_answer: record.candidate_answer,
         output_messages: None,
-        guideline_files: request.guideline_paths.unwrap_or_default(),
+        guideline_files: guidelines,
         input_files: Vec::new(),
         input_messages: Vec::new(),
         candidate_trace: None,
@@ -175,7 +188,8 @@ fn of_record(record: ResultRecord, config: Option<Object>) -> Result<String, Str
         workspace_path: record.workspace,
         config,
     };
-    number::to_string_pretty(&payload).map_err(|error| error.to_string())
+    let stdin = number::to_string_pretty(&payload).map_err(|error| error.to_string())?;
+    Ok(JudgeInput { stdin, files })
 }
 
 /// Who answers through the proxy: a stand-in, or a target by name. What is wrong with it is shown.
@@ -196,7 +210,9 @@ fn targets(
     } else {
         targets_file(args, environment, processes)
     }?;
-    let redactor = Arc::new(file.secrets(&environment.env).redactor([]));
+    let mut secrets = environment.secrets();
+    secrets.merge(file.secrets(&environment.env));
+    let redactor = secrets.redactor();
     processes.redact_with(&redactor);
     let deps = Deps {
         target: TargetName::from(MOCK),
@@ -251,6 +267,10 @@ fn show(result: &EvaluatorResult, format: ReportFormat, screen: &mut Screen) {
     }
     if let Some(details) = &result.details {
         screen.data(&format!("Details: {}", number::to_string_pretty(details).unwrap_or_default()));
+    }
+    if let Some(sandbox) = &result.sandbox {
+        let parts = number::to_string(&sandbox.held).unwrap_or_default();
+        screen.line(format!("Sandbox: {}", parts.trim_matches(['[', ']']).replace(['"'], "")));
     }
     let proxy =
         result.evaluator_provider_request.as_ref().and_then(|request| request.get("target_proxy"));

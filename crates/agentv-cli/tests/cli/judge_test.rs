@@ -117,3 +117,13 @@ fn wrong_input_is_named() {
     judge_test(&cx, &[]).code(2).stderr_has("name a payload");
     cx.agentv(["judge", "test", "--payload", "payload.json"]).run().code(2).stderr_has("SCRIPT");
 }
+
+#[test]
+fn what_a_judge_prints_is_masked_as_in_a_run() {
+    let cx = with_judge();
+    cx.write(".agentv.yaml", "redact: ['EMP-[0-9]+']\n");
+    cx.write(".env", "SERVICE_TOKEN=canary-of-the-file-55\n");
+    cx.write("payload.json", r#"{"candidate_answer": "EMP-4711 canary-of-the-file-55"}"#);
+    let ran = judge_test(&cx, &["--payload", "payload.json"]);
+    ran.success().stdout_has("✓ read [redacted] [redacted]\n");
+}

@@ -5,6 +5,7 @@ use agentv_core::{Redactor, Secret};
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use url::Url;
 
 /// Whether a variable, or a key of a file, holds a secret by its name: `OPENAI_API_KEY`, `GH_TOKEN`, `PGPASSWORD`.
@@ -21,10 +22,14 @@ pub fn names_a_secret(name: &str) -> bool {
     is_password || parts().any(is_telling)
 }
 
-/// The secrets of a run, each with the name of its variable: those that a target uses, whether that target is called or not,
-/// and those whose names say so, in the environment of the process and in `.env` files.
+/// What a run masks: its secrets, each with the name of its variable, and what patterns of the user match. Secrets are those
+/// that a target uses, whether that target is called or not, and those whose names say so, in the environment of the process
+/// and in `.env` files.
 #[derive(Debug, Clone, Default)]
-pub struct Secrets(Vec<(String, Secret)>);
+pub struct Secrets {
+    values: Vec<(String, Secret)>,
+    patterns: BTreeSet<String>,
+}
 
 impl Secrets {
     /// The secrets in an environment. `used` are the variables that targets use as secrets.
@@ -46,27 +51,35 @@ impl Secrets {
 
     /// Adds one, unless it is known. A variable may have another value for another eval file, by a `.env` file.
     pub fn insert(&mut self, name: &str, secret: Secret) {
-        if !self.0.iter().any(|(known, value)| known == name && *value == secret) {
-            self.0.push((name.to_owned(), secret));
+        if !self.values.iter().any(|(known, value)| known == name && *value == secret) {
+            self.values.push((name.to_owned(), secret));
         }
+    }
+
+    /// The same and what these patterns match.
+    #[must_use]
+    pub fn with_patterns(mut self, patterns: &[String]) -> Self {
+        self.patterns.extend(patterns.iter().cloned());
+        self
     }
 
     /// Adds the secrets of another eval file of the run.
     pub fn merge(&mut self, other: Self) {
-        for (name, secret) in other.0 {
+        self.patterns.extend(other.patterns);
+        for (name, secret) in other.values {
             self.insert(&name, secret);
         }
     }
 
-    /// Masks all of them, and what these patterns match. A variable that holds the path of a file with a key has nothing to
-    /// hide.
-    pub fn redactor<'p>(&self, patterns: impl IntoIterator<Item = &'p str>) -> Redactor {
+    /// Masks all of them. A variable that holds the path of a file with a key has nothing to hide.
+    pub fn redactor(&self) -> Arc<Redactor> {
         let is_path = |secret: &Secret| {
             let path = Path::new(secret.expose());
             path.is_absolute() && path.exists()
         };
-        let values = self.0.iter().map(|(_, secret)| secret).filter(|secret| !is_path(secret));
-        Redactor::new(values, patterns)
+        let values = self.values.iter().map(|(_, secret)| secret);
+        let values = values.filter(|secret| !is_path(secret));
+        Arc::new(Redactor::new(values, self.patterns.iter().map(String::as_str)))
     }
 }
 
@@ -133,7 +146,7 @@ mod tests {
         let mut secrets = Secrets::of(&env, &["TEAM", "NOT_SET"].map(str::to_owned).into());
         secrets.merge(secrets.clone());
         secrets.insert("GH_TOKEN", Secret::new("another-value"));
-        let redactor = secrets.redactor(["x{3}"]);
+        let redactor = secrets.with_patterns(&["x{3}".to_owned()]).redactor();
         let masked = redactor.text("used-by-a-target by-its-name another-value of-a-file xxx");
         assert_eq!(masked, ["[redacted]"; 5].join(" "));
         for text in ["no-secret-at-all", "1234567"] {

@@ -29,7 +29,7 @@ pub use select::glob::{BadGlob, Glob};
 pub use select::selection::{
     BadShard, CasesBySuite, IdFilter, Sample, Selection, Shard, TagFilter,
 };
-pub use suite::loader::LoadedSuite;
+pub use suite::loader::{LoadedSuite, ProgramRules};
 pub use suite::places::case_lines;
 pub(crate) use suite::places::{TargetPlace, target_place};
 pub use suite::raw_suite::{CSV_KEYS, CsvShape, Written, written};
@@ -39,7 +39,6 @@ pub use targets::file::{MAX_WORKERS, TargetSpec, TargetsFile};
 use crate::config::{Cost, Dropped, Env, MISSING_SECRET, Note, Notes, Secrets};
 use crate::process::Processes;
 use crate::process::sandbox::SandboxSettings;
-use agentv_core::Redactor;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -63,13 +62,12 @@ pub struct Loader {
     pub judge_sandbox: Option<SandboxSettings>,
 }
 
-/// Masks what is secret for files in a directory: in the environment, in `.env` files, and by the key `redact`.
-pub(crate) fn redactor_of(dir: &Path, repo_root: &Path, env: &Env) -> Redactor {
+/// What is masked for files in a directory: secrets of the environment and of `.env` files, and what `redact` matches.
+pub(crate) fn secrets_of(dir: &Path, repo_root: &Path, env: &Env) -> Secrets {
     let (guidelines, _) = Guidelines::load(dir, repo_root);
     let dirs = dotenv::directories(dir, repo_root, dir);
     let (env, _, _) = dotenv::overlay(env, &dirs);
-    let secrets = Secrets::of(&env, &BTreeSet::new());
-    secrets.redactor(guidelines.redact.iter().map(String::as_str))
+    Secrets::of(&env, &BTreeSet::new()).with_patterns(&guidelines.redact)
 }
 
 /// All that was noticed while loading.

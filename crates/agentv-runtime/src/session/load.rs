@@ -13,7 +13,6 @@ use crate::targets::{CallServices, LimitBook, TargetBook};
 use agentv_core::amount::count;
 use agentv_core::{Redactor, TargetName, Trials};
 use agentv_wire::{AnswerOrigin, RunSpec};
-use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -90,12 +89,14 @@ pub(super) async fn load(
 
 /// The sandbox of all judges, if the run has one.
 pub(super) fn judge_sandbox(spec: &RunSpec) -> Result<Option<SandboxSettings>, Refused> {
-    if !spec.sandbox {
-        return Ok(None);
-    }
+    spec.sandbox.then(sandbox_of_judges).transpose()
+}
+
+/// What `--sandbox` means.
+pub fn sandbox_of_judges() -> Result<SandboxSettings, Refused> {
     let settings = SandboxSettings::usual(SandboxUser::Judge);
     match settings.refusal() {
-        None => Ok(Some(settings)),
+        None => Ok(settings),
         Some(reason) => Err(Refused::usage(
             format!("`--sandbox` cannot be used here: {reason}"),
             "write `judges: {sandbox: best_effort}` into `.agentv.yaml` to run with what there is",
@@ -199,12 +200,11 @@ pub(super) fn redactor<'s>(
     if spec.no_redact {
         return Arc::new(Redactor::off());
     }
-    let (mut secrets, mut patterns) = (Secrets::default(), BTreeSet::new());
+    let mut secrets = Secrets::default();
     for (suite, file) in suites {
-        secrets.merge(file.secrets(&suite.env));
-        patterns.extend(&suite.redact);
+        secrets.merge(suite.secrets(file));
     }
-    Arc::new(secrets.redactor(patterns.into_iter().map(String::as_str)))
+    secrets.redactor()
 }
 
 /// What the providers of a suite's targets are given.

@@ -19,6 +19,7 @@ mod store;
 
 pub use conclusion::{Conclusion, Problem};
 pub use jobs::{JobError, JobReader, JobWriter};
+pub use load::sandbox_of_judges;
 pub use recorded::Regrading;
 pub use resume::{DAMAGED_HELP, ResumeOrder, asked_targets, check_format, last_run, resumable};
 pub use selection::Selected;
@@ -29,6 +30,7 @@ pub use crate::run::Reporter;
 pub use agentv_wire::RunEvent;
 pub use agentv_wire::RunSpec;
 
+use crate::config::Secrets;
 use crate::load::{Loader, Report, Selection};
 use crate::process::{self, Processes};
 use crate::run::{Ended, Executor, Limit, Outputs, Plan, Resumed, Run, RunOutcome, RunSettings};
@@ -78,10 +80,10 @@ impl Environment {
         path.strip_prefix(&self.working_dir).unwrap_or(path).display().to_string()
     }
 
-    /// Masks the secrets of the working directory: of the environment, of `.env` files, and what `redact` matches. For text
-    /// that belongs to no eval file.
-    pub fn redactor(&self) -> Redactor {
-        crate::load::redactor_of(&self.working_dir, &self.repo_root, &self.env)
+    /// What is masked in the working directory: secrets of the environment and of `.env` files, and what `redact` matches.
+    /// For text that belongs to no eval file.
+    pub fn secrets(&self) -> Secrets {
+        crate::load::secrets_of(&self.working_dir, &self.repo_root, &self.env)
     }
 
     /// A loader that looks around here, for all cases.

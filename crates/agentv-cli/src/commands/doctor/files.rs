@@ -6,7 +6,7 @@ use crate::commands::schema;
 use crate::format::count;
 use crate::settings::Environment;
 use crate::setup_args::SchemaKind;
-use agentv_core::{Redactor, TargetName};
+use agentv_core::TargetName;
 use agentv_runtime::config::{Env, Note, Secrets};
 use agentv_runtime::file_input;
 use agentv_runtime::load::{LoadedSuite, Loader, Report, TargetsFile, validate};
@@ -78,15 +78,8 @@ pub(super) struct UsedByCases {
     pub programs: BTreeSet<String>,
     /// The same with the secrets that they get, each once.
     pub children: Vec<ChildSecrets>,
-    /// The secrets of all files, and what else is masked: programs that are run to be checked may print them.
-    secrets: Secrets,
-    masked: BTreeSet<String>,
-}
-
-impl UsedByCases {
-    pub(super) fn redactor(&self) -> Arc<Redactor> {
-        Arc::new(self.secrets.redactor(self.masked.iter().map(String::as_str)))
-    }
+    /// What is masked: programs that are run to be checked may print the secrets of all files.
+    pub secrets: Secrets,
 }
 
 /// Reads everything as a run would.
@@ -176,8 +169,7 @@ impl FileCheck<'_> {
             Some(asked.targets.len() - 1)
         });
         let index = index?;
-        asked.secrets.merge(asked.targets[index].file.secrets(env));
-        asked.masked.extend(suite.redact.iter().cloned());
+        asked.secrets.merge(suite.secrets(&asked.targets[index].file));
         let targets = &mut asked.targets[index];
         let missing = targets.use_for(wanted, dir);
         for name in missing {

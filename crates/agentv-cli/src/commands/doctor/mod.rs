@@ -93,7 +93,7 @@ impl Doctor<'_> {
     async fn examine(&self, suites: &[PathBuf], args: &DoctorArgs) -> Vec<Finding> {
         let mut findings = Vec::new();
         let asked = self.look(suites, args, &mut findings);
-        let redactor = asked.redactor();
+        let redactor = asked.secrets.redactor();
         self.processes.redact_with(&redactor);
         let UsedByCases { targets, programs, .. } = asked;
         let telling = if targets.len() > 1 { Telling::WithFile } else { Telling::ByName };

@@ -2,14 +2,14 @@
 
 use super::{confined, failed, judged, message};
 use crate::{context, eval, mocked};
-use agentv_test_support::suite;
+use agentv_test_support::{Ran, TestContext, suite};
 use serde_json::{Value, json};
 
 const WRITE: &str = "echo x > made; echo '{\"score\": 1}'";
 
 /// The result of a judge without a sandbox of its own, with more flags.
 #[track_caller]
-fn flagged(cx: &agentv_test_support::TestContext, evaluator: &Value, flags: &[&str]) -> Value {
+fn flagged(cx: &TestContext, evaluator: &Value, flags: &[&str]) -> Value {
     cx.write("suite.yaml", &suite(json!([evaluator])));
     let ran = eval(cx, &[&["--allow-errors"], flags].concat());
     ran.record()["evaluator_results"][0].clone()
@@ -193,4 +193,30 @@ fn a_kernel_without_landlock_is_refused_unless_best_effort() {
         .program("python3", ["without.py", env!("CARGO_BIN_EXE_agentv"), "doctor", "--offline"])
         .run();
     doctor.stdout_has("sandbox: only with `best_effort`: system call filters (seccomp), limits (/proc); missing: file rules");
+}
+
+/// `judge test` on a judge that writes a file beside itself.
+#[track_caller]
+fn tested(cx: &TestContext, more: &[&str]) -> Ran {
+    cx.write("judges/payload.json", r#"{"candidate_answer": "ok"}"#);
+    let script = "cat > /dev/null; echo kept > kept.txt || exit 1; echo '{\"score\": 1}'";
+    let args = ["judge", "test", "--payload", "payload.json"];
+    cx.agentv(args.iter().chain(more).chain(&["--", "/bin/sh", "-c", script])).cwd("judges").run()
+}
+
+#[test]
+fn a_judge_is_tried_out_in_the_sandbox_that_it_has_in_a_run() {
+    let Some(cx) = confined() else { return };
+    tested(&cx, &[]).success().stdout_has("Score: 1.000").stdout_lacks("Sandbox:");
+    std::fs::remove_file(cx.path("judges/kept.txt")).unwrap();
+    let refused = "cannot create kept.txt: Permission denied; it ran in a sandbox (fs: read_only";
+    tested(&cx, &["--sandbox"])
+        .code(3)
+        .stdout_has(refused)
+        .stdout_has("Sandbox: files,tcp_ports,signals,system_calls,limits");
+    cx.write("judges/.agentv.yaml", "judges: {sandbox: true}\n");
+    tested(&cx, &[]).code(3).stdout_has(refused);
+    cx.write("judges/.agentv.yaml", "judges: {sandbox: {fs: workspace}}\n");
+    tested(&cx, &["--sandbox"]).success();
+    assert!(cx.path("judges/kept.txt").exists());
 }

@@ -7,7 +7,7 @@ use super::guidelines::Guidelines;
 use super::head::{CASES, Head};
 use super::scope::{CaseFilter, CaseScope, SuiteScope};
 use super::{duplicates, split, v2_notes};
-use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Scrub, Span};
+use crate::config::{Env, FileSearch, Kind, Node, Note, Notes, Scrub, Secrets, Span};
 use crate::evaluators::{FileDigests, default_judge};
 use crate::load::dataset::judged::JudgedCases;
 use crate::load::dataset::source::{CaseSource, SourceKind};
@@ -16,7 +16,8 @@ use crate::load::dataset::{check, csv_header};
 use crate::load::discover::format::{Format, is_about_dataset, is_sidecar, sidecar};
 use crate::load::syntax::{json, read_text, yaml};
 use crate::load::targets::dotenv;
-use crate::load::{Loader, Report};
+use crate::load::{Loader, Report, TargetsFile};
+use crate::process::sandbox::SandboxSettings;
 use agentv_core::{EvalCase, Suite, TargetName};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -42,7 +43,20 @@ pub struct LoadedSuite {
     pub scrub: Scrub,
 }
 
+/// What a configuration says of programs that judges and targets start.
+#[derive(Debug, Clone)]
+pub struct ProgramRules {
+    pub scrub: Scrub,
+    /// The sandbox of programs that grade.
+    pub judge_sandbox: Option<SandboxSettings>,
+}
+
 impl LoadedSuite {
+    /// What is masked in a run of this file with these targets.
+    pub fn secrets(&self, targets: &TargetsFile) -> Secrets {
+        targets.secrets(&self.env).with_patterns(&self.redact)
+    }
+
     /// What is said of a file of 2.x that does not set how many of its cases run at a time.
     pub fn note_on_workers(&self) -> Vec<Note> {
         if self.is_of_2 { v2_notes::workers(&self.suite.file) } else { Vec::new() }
@@ -69,9 +83,10 @@ impl Loader {
         self.load(path, |loader, notes| loader.json_text(&document.to_string(), notes))
     }
 
-    /// What the configuration says of the children of an eval file in this directory.
-    pub fn scrub(&self, eval_dir: &Path) -> Scrub {
-        Guidelines::load(eval_dir, &self.repo_root).0.scrub
+    /// What the configuration says of programs of an eval file in this directory.
+    pub fn program_rules(&self, eval_dir: &Path) -> ProgramRules {
+        let Guidelines { scrub, judge_sandbox, .. } = Guidelines::load(eval_dir, &self.repo_root).0;
+        ProgramRules { scrub, judge_sandbox: judge_sandbox.or_else(|| self.judge_sandbox.clone()) }
     }
 
     fn load(
