@@ -54,7 +54,7 @@ def start_stub(directory):
     with open(os.path.join(directory, "scenario.json"), encoding="utf-8") as file:
         scenario = json.load(file)
     stub.Handler.state = stub.State(scenario, os.path.join(directory, "requests.jsonl"))
-    server = stub.Server(("127.0.0.1", 0), stub.Handler)
+    server = stub.Server(("127.0.0.1", scenario["port"]), stub.Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return "http://127.0.0.1:%d" % server.server_address[1]
 

@@ -1,7 +1,10 @@
 //! `provider: claude-code` with the real `claude`.
 
-use super::{ANSWER, Asked, Client, timed_out_in_a_tool};
+use super::{ANSWER, Asked, Client, ESCAPES, check_sandbox, check_secrets, timed_out_in_a_tool};
 use serde_json::{Value, json};
+
+/// Its tools run without a question.
+const UNASKED: &str = "    args: [--dangerously-skip-permissions]\n";
 
 #[track_caller]
 fn asked(steps: &Value, more: &str) -> Option<Asked> {
@@ -65,8 +68,7 @@ fn claude_waits_and_asks_again() {
 fn claude_is_out_of_time_during_a_tool() {
     let tool = bash("echo yes > started; tail -f /dev/null & tail -f /dev/null");
     let steps = json!([{"tools": [tool]}, {"text": "too late"}]);
-    let more = "    args: [--dangerously-skip-permissions]\n";
-    let Some(asked) = timed_out_in_a_tool(Client::Claude, &steps, more) else { return };
+    let Some(asked) = timed_out_in_a_tool(Client::Claude, &steps, UNASKED) else { return };
     let error = asked.error();
     assert!(error.contains("timed out after"), "{error}");
 }
@@ -80,4 +82,17 @@ fn claude_edits_its_workspace() {
     assert!(arguments.contains(&"acceptEdits".to_owned()), "{arguments:?}");
     assert!(!arguments.contains(&"--system-prompt".to_owned()), "{arguments:?}");
     asked.check_edit();
+}
+
+/// It answers and edits its workspace, and its tools reach neither other files nor other ports.
+#[test]
+fn claude_works_in_a_sandbox() {
+    let write = json!({"name": "Write", "input": {"file_path": "made.txt", "content": "made by the agent\n"}});
+    let steps = json!([{"tools": [write]}, {"tools": [bash(ESCAPES)]}, {"text": ANSWER}]);
+    check_sandbox(Client::Claude, &steps, &[], UNASKED);
+}
+
+#[test]
+fn claude_shows_no_secrets() {
+    check_secrets(Client::Claude, bash, UNASKED);
 }

@@ -1,6 +1,6 @@
 //! `provider: codex` with the real `codex`.
 
-use super::{ANSWER, Asked, Client, timed_out_in_a_tool};
+use super::{ANSWER, Asked, Client, ESCAPES, check_sandbox, check_secrets, timed_out_in_a_tool};
 use serde_json::{Value, json};
 
 /// Its own sandbox would need namespaces inside of ours.
@@ -86,4 +86,18 @@ fn codex_edits_its_workspace() {
     let arguments = asked.sandbox.arguments().join(" ");
     assert!(arguments.contains("--sandbox workspace-write"), "{arguments}");
     asked.check_edit();
+}
+
+/// In our sandbox, without its own, which would need namespaces.
+#[test]
+fn codex_works_in_a_sandbox() {
+    let patch = "*** Begin Patch\n*** Add File: made.txt\n+made by the agent\n*** End Patch";
+    let edit = shell(&format!("apply_patch <<'EOF'\n{patch}\nEOF"));
+    let steps = json!([{"tools": [edit]}, {"tools": [shell(ESCAPES)]}, {"text": ANSWER}]);
+    check_sandbox(Client::Codex, &steps, &["~/.codex"], UNBOXED);
+}
+
+#[test]
+fn codex_shows_no_secrets() {
+    check_secrets(Client::Codex, shell, UNBOXED);
 }

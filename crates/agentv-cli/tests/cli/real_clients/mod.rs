@@ -5,14 +5,31 @@ mod claude;
 mod codex;
 mod sandbox;
 
+use crate::redaction::{FILE_SECRET, LEAK, SECRET, check_clean_but};
+use crate::sandbox::confined;
 use agentv_test_support::{JudgeDump, Ran, suite, targets};
 use sandbox::{Client, Sandbox};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What cases ask: see [`suite`].
 const PROMPT: &str = "Do it";
+/// Where the stub listens, in a network of its own.
+const STUB_PORT: u16 = 8080;
 /// A result that is not only ASCII.
 const ANSWER: &str = "I see hello.txt. ✓ 日本語";
+
+/// How a client is called.
+#[derive(Default)]
+struct Call<'a> {
+    /// Keys of its target.
+    more: &'a str,
+    /// Without the script that keeps the client's arguments.
+    is_direct: bool,
+    /// Arguments and variables of `agentv`.
+    args: &'a [&'a str],
+    env: &'a [(&'a str, &'a str)],
+}
 
 /// A run of one case on a client.
 struct Asked {
@@ -25,22 +42,33 @@ impl Asked {
     /// Asks a client for whom the stub answers with these steps, one for each request. `more` are keys of the target.
     #[track_caller]
     fn new(client: Client, steps: &Value, more: &str) -> Option<Self> {
+        Self::with(client, steps, &Call { more, ..Call::default() })
+    }
+
+    #[track_caller]
+    fn with(client: Client, steps: &Value, call: &Call<'_>) -> Option<Self> {
         // Only requests that bring tools are questions of the agent itself.
         let main = if client == Client::Claude { "tools" } else { "any" };
-        let sandbox = Sandbox::new(client, &json!({ "main": main, "steps": steps }))?;
+        let scenario = json!({ "main": main, "steps": steps, "port": STUB_PORT });
+        let sandbox = Sandbox::new(client, &scenario)?;
         let cx = &sandbox.cx;
         cx.write("place/hello.txt", "hello from the workspace\n");
         // One more try each, so that a failure is not a matter of minutes.
         cx.write("codex.toml", "request_max_retries = 1\nstream_max_retries = 1\n");
+        let executable =
+            if call.is_direct { sandbox.binary.as_path() } else { Path::new("./client") };
         let target = format!(
-            "  - name: default\n    provider: {}\n    executable: ./client\n    cwd: place\n{more}",
-            client.provider()
+            "  - name: default\n    provider: {}\n    executable: {}\n    cwd: place\n{}",
+            client.provider(),
+            executable.display(),
+            call.more,
         );
         cx.write("targets.yaml", &targets(&[target]));
         let judge = cx.judge_dump("judge", r#"{"score": 1}"#);
         cx.write("suite.yaml", &suite(json!([judge.evaluator()])));
-        let args = ["eval", "suite.yaml", "--out", "out.jsonl", "--max-retries", "0"];
-        let ran = sandbox.run(&args, &[("CLAUDE_CODE_MAX_RETRIES", "1")]);
+        let eval = ["eval", "suite.yaml", "--out", "out.jsonl", "--max-retries", "0"];
+        let env = [&[("CLAUDE_CODE_MAX_RETRIES", "1")], call.env].concat();
+        let ran = sandbox.run(&[&eval[..], call.args].concat(), &env);
         Some(Self { sandbox, ran, judge })
     }
 
@@ -88,6 +116,19 @@ impl Asked {
         assert_eq!(judge.payload()["question"].as_str().map(|q| q.contains(PROMPT)), Some(true));
     }
 
+    /// The answer and what the tool printed have had secrets, and nothing that AgentV wrote has any. What the client itself
+    /// keeps is not AgentV's.
+    #[track_caller]
+    fn check_masked(&self) {
+        let record = self.record();
+        assert!(record["candidate_answer"].to_string().contains("say [redacted] or"), "{record}");
+        let calls = Value::from(self.calls()).to_string();
+        assert!(calls.matches("[redacted]").count() > 5, "{calls}");
+        let others = ["scenario.json", "requests.jsonl", ".home", "env"];
+        check_clean_but(&self.sandbox.cx, &self.ran, &others);
+        assert!(self.sandbox.cx.path(".agentv/logs").is_dir());
+    }
+
     /// The agent made `made.txt` in its copy of `place`, judges saw the diff, and the original is as it was.
     #[track_caller]
     fn check_edit(&self) {
@@ -110,6 +151,24 @@ impl Asked {
         for secret in [PROMPT, "dummy-"] {
             assert!(!arguments.iter().any(|argument| argument.contains(secret)), "{arguments:?}");
         }
+    }
+}
+
+/// A client whose tool prints the secrets of its environment, and whose model repeats them. `tool` makes a call of its shell.
+#[track_caller]
+fn check_secrets(client: Client, tool: fn(&str) -> Value, more: &str) {
+    let tool = tool("printenv TEAM_TOKEN; echo \"$LEAK\"; echo \"$LEAK\" >&2");
+    let steps = json!([{"text": LEAK, "tools": [tool]}, {"text": LEAK}]);
+    for format in ["summary", "json"] {
+        let more = format!("{more}    log_format: {format}\n    pass_env: [TEAM_TOKEN]\n");
+        let call = Call {
+            more: &more,
+            args: &["--report", "html=out.html", "--record", "tape.jsonl", "--verbose"],
+            env: &[("TEAM_TOKEN", SECRET), ("SERVICE_TOKEN", FILE_SECRET), ("LEAK", LEAK)],
+            ..Call::default()
+        };
+        let Some(asked) = Asked::with(client, &steps, &call) else { return };
+        asked.check_masked();
     }
 }
 
@@ -143,4 +202,29 @@ fn timed_out_in_a_tool(client: Client, steps: &Value, more: &str) -> Option<Aske
     let asked = asked?;
     assert!(asked.sandbox.cx.path("place/started").exists(), "the tool was not reached");
     Some(asked)
+}
+
+/// A shell's try to read the eval file, to write outside of the workspace, and to call another port than the stub's.
+const ESCAPES: &str =
+    "cat $PWD/../../../suite.yaml; touch /tmp/outside; (echo > /dev/tcp/127.0.0.1/1)";
+
+/// A client that edits its workspace in a sandbox, in which it also writes to `home`, and whose last tool tries [`ESCAPES`].
+#[track_caller]
+fn check_sandbox(client: Client, steps: &Value, home: &[&str], more: &str) {
+    if confined().is_none() {
+        return;
+    }
+    let sandbox = json!({"fs": "workspace", "network": [STUB_PORT], "write": home});
+    let more = format!("{more}    workspace: place\n    sandbox: {sandbox}\n");
+    let call = Call { more: &more, is_direct: true, ..Call::default() };
+    let Some(asked) = Asked::with(client, steps, &call) else { return };
+    asked.check_edit();
+    let record = asked.record();
+    assert_eq!(record["candidate_answer"], ANSWER);
+    assert_eq!(record["provider_metadata"]["sandbox"]["network"], json!([STUB_PORT]));
+    let calls = asked.calls();
+    let said = calls.last().unwrap()["output"].as_str().unwrap();
+    for what in ["suite.yaml", "outside'", "127.0.0.1/1"] {
+        assert!(said.contains(&format!("{what}: Permission denied")), "{said}");
+    }
 }

@@ -60,6 +60,8 @@ fn variable(name: &str) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct Sandbox {
     pub(super) cx: TestContext,
+    /// The client itself.
+    pub(super) binary: PathBuf,
     /// Holds the script that `cx` runs as if it were `agentv`.
     _outside: TestContext,
 }
@@ -93,7 +95,7 @@ impl Sandbox {
             binary.display()
         );
         cx.script("client", &wrapper);
-        Some(Self { cx, _outside: outside })
+        Some(Self { cx, binary, _outside: outside })
     }
 
     /// Runs `agentv` in the namespace and checks that nothing is left in it.
