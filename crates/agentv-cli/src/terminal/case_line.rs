@@ -28,7 +28,8 @@ pub(super) fn case_line(finished: &CaseFinished, paint: Paint, width: Option<usi
 pub(super) fn log_line(finished: &CaseFinished, paint: Paint) -> Line {
     let CaseFinished { done, total, .. } = finished;
     let (mark, word) = outcome(finished);
-    let counter = format!("{:>1$}  ", format!("{done}/{total}"), total.to_string().len() * 2 + 1);
+    let digits = total.checked_ilog10().unwrap_or_default() as usize + 1;
+    let counter = format!("{done:>digits$}/{total}  ");
     Line::from(counter) + line(&format!("{} {word:<8}", mark.0), finished, paint, None)
 }
 
@@ -39,7 +40,10 @@ fn line(start: &str, finished: &CaseFinished, paint: Paint, width: Option<usize>
     let is_graded = matches!(finished.outcome, Outcome::Pass | Outcome::Fail);
     let score = if is_graded { score(record.score) } else { "-".to_owned() };
     let id = one_line(&record.label());
-    let id = width.map_or_else(|| id.clone(), |width| cut_middle(&id, (width / 2).max(8)));
+    let id = match width {
+        Some(width) => cut_middle(&id, (width / 2).max(8)),
+        None => id,
+    };
     let start = format!("{start} {score:>5}  {id}");
     let why = reason(finished).map(|why| one_line(&why)).unwrap_or_default();
     let target = format!("  {}", one_line(finished.work.target.as_str()));

@@ -1,11 +1,22 @@
 //! Text of others on the screen: nothing in it moves the cursor or changes colours, and it fits.
 
 use crate::clean::clean;
+use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr as _;
 
 /// On one line, with nothing that could draw on the user's terminal: as wide as it will be shown.
 pub(super) fn one_line(text: &str) -> String {
-    clean(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    match clean(&line) {
+        Cow::Borrowed(_) => line,
+        Cow::Owned(clean) => clean,
+    }
 }
 
 /// The text, or its beginning with an `…`.

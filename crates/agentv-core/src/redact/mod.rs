@@ -136,7 +136,8 @@ impl Redactor {
     /// Whether there is something to mask.
     fn finds(&self, text: &str) -> bool {
         let text = text.as_bytes();
-        self.next_known(text, 0, &mut None).is_some()
+        // All that is known is at least as long as the shortest secret.
+        (text.len() >= SHORTEST_SECRET && self.next_known(text, 0, &mut None).is_some())
             || self.patterns.as_ref().is_some_and(|patterns| patterns.is_match(text))
     }
 

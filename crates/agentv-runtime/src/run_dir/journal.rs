@@ -8,6 +8,7 @@
 
 use super::asked::asked;
 use super::chain::ChainHash;
+use crate::hash;
 use crate::written_file::WrittenFile;
 use agentv_core::{Answered, EvalCase, Response, WorkId};
 use agentv_wire::{JournalSeal, RunInfo, RunSpend, number};
@@ -105,7 +106,7 @@ pub struct CaseRevision {
 
 impl CaseRevision {
     pub fn of(case: &EvalCase) -> Self {
-        Self { fingerprint: hex::encode(case.fingerprint.0), asked: asked(case).to_string() }
+        Self { fingerprint: hash::digits(&case.fingerprint.0), asked: asked(case).to_string() }
     }
 }
 
@@ -335,7 +336,7 @@ impl LineHash {
 
 impl std::fmt::Display for LineHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&hex::encode(self.0.to_be_bytes()))
+        write!(f, "{:016x}", self.0)
     }
 }
 

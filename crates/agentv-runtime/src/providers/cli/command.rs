@@ -362,6 +362,9 @@ fn lost(ended: ProgramExit, template: &Template, cwd: &Path) -> Option<String> {
 
 /// What the command wrote. It may have put anything there.
 async fn read(path: &Path, cap: u64, cancel: &CancellationToken) -> Result<String, ProviderError> {
+    if let Some(bytes) = file_input::read_small(path) {
+        return Ok(String::from_utf8_lossy(&bytes).into_owned());
+    }
     let (shown, path) = (path.display(), path.to_owned());
     let read = move || file_input::read_capped(file_input::open(&path)?, cap);
     let bytes = file_input::off_thread(read, cancel).await.map_err(|error| {
