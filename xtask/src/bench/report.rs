@@ -99,11 +99,10 @@ pub(super) fn page(table: &str, machine: &Machine, rounds: usize) -> String {
 
 What `cargo dist` builds, from outside: whole processes, medians of {rounds} runs (three times as many for `--version`
 and for 200 children, three for a million cases and for trials). Each figure is beside a floor of the same run, and
-the two take turns, so that a slow moment falls on both. Limits of times are multiples of the floor: on a shared machine,
-the same program takes 1.4 times as long from one hour to the next, and so does its floor. Do not compare milliseconds
-of two runs.
-Peak memory is the kernel's own count for the process; it cannot read less than what is shown for an empty process,
-which is the bench's own.
+the two take turns, so that a slow moment falls on both. Limits of times are multiples of the floor: a shared machine
+needs 1.4 times as long for both from one hour to the next. Do not compare milliseconds of two runs. Peak memory is the
+kernel's own count for the process; it cannot read less than what is shown for an empty process, which is the bench's
+own.
 
 {table}
 | machine | |
