@@ -78,6 +78,7 @@ fn times_are_masked_and_other_numbers_are_not() {
     check("eval_2026-11-15T23-55-36-938Z.jsonl", "eval_#.jsonl");
     check("0.750 of 4 cases", "0.750 of 4 cases");
     check("30 steps", "30 steps");
+    check("Answers: 2 (294 bytes)", "Answers: 2 (#)");
     check("2026-11-15T23-55-36-938Z-ef7e  killed", "#  killed");
 }
 
@@ -223,7 +224,8 @@ fn commands(block: &str) -> Vec<Command> {
     commands
 }
 
-/// The text without points in time and durations.
+/// The text without points in time and durations, and without sizes of files: those with a duration in them are as long as
+/// that takes to write.
 fn masked(text: &str) -> String {
     let (mut masked, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
@@ -249,9 +251,9 @@ fn masked(text: &str) -> String {
     masked + rest
 }
 
-/// The length of the unit of time that the text starts with.
+/// The length of the unit that the text starts with.
 fn unit(text: &str) -> Option<usize> {
     let word = text.strip_prefix(' ').unwrap_or(text);
     let end = word.find(|c: char| !c.is_alphabetic()).unwrap_or(word.len());
-    ["ms", "s"].contains(&&word[..end]).then_some(text.len() - word.len() + end)
+    ["ms", "s", "bytes"].contains(&&word[..end]).then_some(text.len() - word.len() + end)
 }
