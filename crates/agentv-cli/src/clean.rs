@@ -48,7 +48,10 @@ fn is_harmful(character: char) -> bool {
 }
 
 fn escaped(text: &str, is_harmful: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Almost every text is clean, and then it is not copied.
+    // Almost every text is clean, and then it is not copied. Most are ASCII, which is quick to tell.
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(text);
+    }
     let Some(first) = text.find(&is_harmful) else { return Cow::Borrowed(text) };
     let mut clean = String::with_capacity(text.len() + 16);
     clean.push_str(&text[..first]);
