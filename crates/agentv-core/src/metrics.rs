@@ -97,7 +97,7 @@ pub fn derive(
             .filter(|_| calls > 0)
             .map(|usage| usage.output / count(calls)),
         avg_tool_duration_ms: (!all_durations.is_empty())
-            .then(|| all_durations.iter().sum::<f64>() / count(all_durations.len())),
+            .then(|| all_durations.iter().sum::<f64>().min(f64::MAX) / count(all_durations.len())),
         tool_durations,
     }
 }
@@ -139,6 +139,13 @@ mod tests {
     #[test]
     fn absent_and_null_are_no_problem() {
         check(&json!({"cost_usd": null, "token_usage": null}), Reported::default(), 0);
+    }
+
+    #[test]
+    fn an_average_of_durations_is_always_a_number() {
+        let durations = BTreeMap::from([("Read".to_owned(), vec![f64::MAX, 1e300])]);
+        let metrics = derive(&Reported::default(), durations, &TraceSummary::default(), &[]);
+        assert_eq!(metrics.avg_tool_duration_ms, Some(f64::MAX / 2.0));
     }
 
     #[test]

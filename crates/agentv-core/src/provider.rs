@@ -202,6 +202,24 @@ pub struct Reported {
     pub duration_ms: Option<f64>,
 }
 
+impl Reported {
+    /// Sums that no number holds end at the largest one, and what is no number at all is not known: JSON has no word for
+    /// either, and an answer must be the same after it was kept.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        let within = |number: f64| (!number.is_nan()).then(|| number.clamp(f64::MIN, f64::MAX));
+        let tokens = |usage: TokenUsage| {
+            let (input, output) = (within(usage.input)?, within(usage.output)?);
+            Some(TokenUsage { input, output, cached: usage.cached.and_then(within) })
+        };
+        Self {
+            token_usage: self.token_usage.and_then(tokens),
+            cost_usd: self.cost_usd.and_then(within),
+            duration_ms: self.duration_ms.and_then(within),
+        }
+    }
+}
+
 /// Why there is no answer. The kind is for deciding, the text for people.
 #[derive(Debug, Clone, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
@@ -311,6 +329,7 @@ impl ProviderError {
     /// Adds what it cost all the same, as far as that was said.
     #[must_use]
     pub fn costing(mut self, reported: &Reported) -> Self {
+        let reported = reported.bounded();
         if let Some(cost) = reported.cost_usd {
             self = self.with(COST, cost);
         }
@@ -371,4 +390,21 @@ pub fn seconds(limit: Duration) -> String {
         return format!("{}ms", limit.as_millis());
     }
     format!("{}s", limit.as_secs() + u64::from(limit.subsec_nanos() > 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_tells_a_cost_that_no_number_holds() {
+        let tokens = TokenUsage { input: f64::INFINITY, output: 1.0, cached: None };
+        let reported = Reported {
+            token_usage: Some(tokens),
+            cost_usd: Some(f64::INFINITY),
+            duration_ms: None,
+        };
+        let told = ProviderError::failed("no").costing(&reported).reported();
+        assert_eq!(told, reported.bounded());
+    }
 }

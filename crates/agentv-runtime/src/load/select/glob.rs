@@ -5,6 +5,9 @@ use crate::load::discover::walk::files_below;
 use globset::{GlobBuilder, GlobMatcher};
 use std::path::{Path, PathBuf};
 
+/// How long a pattern may be. Matching takes time for every byte of the pattern at every byte of the text.
+const MAX_BYTES: usize = 8192;
+
 /// A pattern that was checked.
 #[derive(Debug, Clone)]
 pub struct Glob {
@@ -23,6 +26,11 @@ pub struct BadGlob {
 
 impl Glob {
     pub fn new(pattern: &str) -> Result<Self, BadGlob> {
+        if pattern.len() > MAX_BYTES {
+            let start: String = pattern.chars().take(60).collect();
+            let reason = format!("it is longer than {MAX_BYTES} bytes");
+            return Err(BadGlob { pattern: format!("{start}…"), reason });
+        }
         let glob =
             GlobBuilder::new(pattern).literal_separator(true).backslash_escape(false).build();
         let glob = glob.map_err(|error| BadGlob {
@@ -100,5 +108,14 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_refused() {
         assert!(Glob::new("[").is_err());
+    }
+
+    #[test]
+    fn a_pattern_that_takes_too_long_to_match_is_refused() {
+        let of_length = |length| format!("*{}", "é".repeat(length / 2));
+        assert!(Glob::new(&of_length(MAX_BYTES - 2)).is_ok());
+        let refused = Glob::new(&of_length(MAX_BYTES)).unwrap_err().to_string();
+        assert!(refused.ends_with("éé…` is not a valid pattern: it is longer than 8192 bytes"));
+        assert!(refused.len() < 200, "{refused}");
     }
 }

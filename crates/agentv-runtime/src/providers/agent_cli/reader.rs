@@ -52,6 +52,7 @@ impl Reading {
             }
             _ => {}
         }
+        let reported = reported.bounded();
         Some(Response { messages: Some(messages), reported, metadata, ..Response::default() })
     }
 }

@@ -179,6 +179,7 @@ fn line(line: &'static str) -> Option<((Vendor, &'static str), Row)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ChatReply;
     use super::*;
 
     const USAGE: ChatUsage =
@@ -205,6 +206,15 @@ mod tests {
         check(&rates, &USAGE, None, Some(1.6 + 0.001));
         let own = Some(Pricing { input: 2.0, output: 100.0, cached: None });
         check(&Rates::new(own, Vendor::OpenAi, "x"), &USAGE, None, Some(2.001));
+    }
+
+    #[test]
+    fn a_cost_is_always_a_number() {
+        let own = Some(Pricing { input: f64::MAX, output: 0.0, cached: None });
+        let usage = ChatUsage { input: u64::MAX, cached: None, written: 0, output: 0 };
+        let rates = Rates::new(own, Vendor::OpenAi, "x");
+        let reply = ChatReply { usage: Some(usage), ..ChatReply::default() };
+        assert_eq!(reply.into_response(&rates).reported.cost_usd, Some(f64::MAX));
     }
 
     #[test]

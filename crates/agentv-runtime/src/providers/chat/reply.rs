@@ -45,7 +45,7 @@ impl ChatReply {
         let token_usage = self.usage.map(Into::into);
         Response {
             messages: Some(vec![message]),
-            reported: Reported { token_usage, cost_usd, duration_ms: None },
+            reported: Reported { token_usage, cost_usd, duration_ms: None }.bounded(),
             metadata,
             ..Response::default()
         }

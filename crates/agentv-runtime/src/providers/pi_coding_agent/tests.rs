@@ -35,6 +35,24 @@ fn assistant(more: &Value) -> Value {
 }
 
 #[test]
+fn sums_that_no_number_holds_end_at_the_largest_one() {
+    let large = assistant(&json!({"usage": {"input": 1e308, "cost": {"total": 1e308}}}));
+    let end = json!({"type": "agent_end", "messages": [large, large]});
+    let response = read(&[end]).finish().into_response().unwrap();
+    assert_eq!(response.reported.cost_usd, Some(f64::MAX));
+    assert_eq!(response.reported.token_usage.map(|usage| usage.input), Some(f64::MAX));
+}
+
+#[test]
+fn sums_that_are_no_number_at_all_are_none() {
+    let up = assistant(&json!({"usage": {"input": 1e308, "cacheRead": 1e308}}));
+    let down = assistant(&json!({"usage": {"input": -1e308, "cacheRead": -1e308}}));
+    let end = json!({"type": "agent_end", "messages": [up, down]});
+    let response = read(&[end]).finish().into_response().unwrap();
+    assert_eq!(response.reported.token_usage, None);
+}
+
+#[test]
 fn a_later_try_takes_a_failure_back() {
     let failed = assistant(&json!({"content": [], "stopReason": "error", "errorMessage": "529"}));
     let mut events = vec![
