@@ -55,6 +55,13 @@ pub struct Needs<'e> {
     pub detail: AnswerDetail,
 }
 
+impl Needs<'_> {
+    /// Whether it grades without asking or running anything.
+    pub fn is_in_place(&self) -> bool {
+        !self.judge && !self.proxy && !self.runs_program && self.targets.is_empty()
+    }
+}
+
 /// How closely an evaluator looks at what the candidate did.
 #[derive(
     Debug,

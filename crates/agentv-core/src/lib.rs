@@ -55,6 +55,6 @@ pub use redact::{RedactedStream, Redactor};
 pub use retry::RetryPolicy;
 pub use score::{Score, Weight};
 pub use secret::{Secret, SecretAccess};
-pub use suite::{EvalCase, Suite};
+pub use suite::{EvalCase, Suite, WrittenCase};
 pub use trials::{Trial, Trials};
 pub use workspace::WorkspaceSpec;

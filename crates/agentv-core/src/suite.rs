@@ -5,6 +5,7 @@ use crate::{
 };
 use agentv_wire::Object;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Suite {
     pub pass_score: Score,
     /// Tools that look around rather than change something, for `exploration_ratio`.
     pub exploration_tools: Vec<String>,
+    /// What a worker must have to get its cases.
+    pub needs: BTreeSet<String>,
     /// Whether answers are kept from run to run, if the suite says so.
     pub cache: Option<bool>,
     /// How often each case is asked, if the suite says so.
@@ -52,6 +55,16 @@ pub struct EvalCase {
     /// What the case, or its suite, says of the directory that an agent works in.
     pub workspace: Option<Arc<WorkspaceSpec>>,
     pub fingerprint: Fingerprint,
+    /// What another machine needs to read the case itself; only where work is sent away.
+    pub written: Option<Arc<WrittenCase>>,
+}
+
+/// A case as its file has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WrittenCase {
+    pub case: Object,
+    /// The files and directories that it names, or that its evaluators name.
+    pub files: Vec<PathBuf>,
 }
 
 /// One message of a case's input.

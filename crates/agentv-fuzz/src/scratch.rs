@@ -43,6 +43,7 @@ impl ScratchDir {
             processes: Processes::new(String::new()),
             selection: Selection::default(),
             judge_sandbox: None,
+            is_portable: false,
         };
         Self { dir, loader }
     }

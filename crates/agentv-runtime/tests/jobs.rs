@@ -6,13 +6,15 @@
     reason = "a test fails by a panic, and reads its own files"
 )]
 
-use agentv_core::{Answered, Request};
+use agentv_core::{Answered, CallContext, Log, ProviderError, Request, Response, prompt};
 use agentv_runtime::config::Env;
 use agentv_runtime::run::{
-    AnswerSource, EventSink, Executed, Executor, LocalExecutor, Reporter, Work,
+    AnswerSource, Batch, EventSink, Executed, Executor, LocalExecutor, Reporter, Work,
 };
-use agentv_runtime::session::{Environment, JobReader, JobWriter, Order, Session, Summary};
-use agentv_wire::{Exit, RunSpec};
+use agentv_runtime::session::{
+    Environment, JobReader, JobWriter, Order, ReadBatch, Session, Summary,
+};
+use agentv_wire::{ClusterSpec, Exit, RunSpec};
 use async_trait::async_trait;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,10 +49,23 @@ impl Executor for ThroughJson {
         sink: &dyn EventSink,
         cancel: &CancellationToken,
     ) -> Executed {
-        let job = through_json(&self.writer.job(work, source).unwrap());
+        let job = through_json(&self.writer.job(work, source).unwrap().job);
         let (there, source) = self.reader.work(job).unwrap();
         let sink = SinkThroughJson { work, sink };
         through_json(&self.local.execute(&there, source, &sink, cancel).await)
+    }
+
+    async fn ask_batch(
+        &self,
+        batch: Batch<'_>,
+        cx: &CallContext,
+    ) -> Result<Vec<Response>, ProviderError> {
+        let job = through_json(&self.writer.batch_job(batch).unwrap().job);
+        let ReadBatch { lane, cases, trial } = self.reader.batch(job).unwrap();
+        let mode = lane.target.provider.info().prompt_mode;
+        let requests: Vec<Request> = cases.iter().map(|case| prompt::build(case, mode)).collect();
+        let there = Batch { lane: &lane, trial, cases: &cases, requests: &requests };
+        there.ask(cx).await.map(|responses| through_json(&responses))
     }
 }
 
@@ -63,6 +78,10 @@ struct SinkThroughJson<'a> {
 
 #[async_trait]
 impl EventSink for SinkThroughJson<'_> {
+    async fn started(&self, _work: &Work) {
+        self.sink.started(self.work).await;
+    }
+
     async fn answered(&self, _work: &Work, request: &Request, answered: &Answered) {
         self.sink.answered(self.work, request, &through_json(answered)).await;
     }
@@ -73,6 +92,10 @@ impl EventSink for SinkThroughJson<'_> {
 
     async fn free_worker(&self) {
         self.sink.free_worker().await;
+    }
+
+    fn log(&self) -> &Arc<dyn Log> {
+        self.sink.log()
     }
 }
 
@@ -150,13 +173,14 @@ fn project(dir: &Path) -> Vec<PathBuf> {
 
 async fn run(suites: Vec<PathBuf>, dir: &Path, out: &str, is_elsewhere: bool) -> (Summary, Value) {
     let environment = Environment::at(dir.to_owned(), Env::default());
-    let spec = RunSpec { suites, out: Some(dir.join(out)), ..RunSpec::default() };
+    let cluster = is_elsewhere.then(|| ClusterSpec { url: String::new(), prefix: String::new() });
+    let spec = RunSpec { suites, out: Some(dir.join(out)), cluster, ..RunSpec::default() };
     let order = Order { spec: spec.clone(), ..Order::default() };
     let opened = Session::open(order, &environment).await.expect("the run can be opened");
     let mut session = opened.session;
     if is_elsewhere {
         let reader = JobReader::new(&environment, spec, session.run_id()).unwrap();
-        let local = reader.executor(Arc::new(agentv_core::call::NoLog));
+        let local = reader.executor();
         let writer = JobWriter::new(&environment);
         session = session.with_executor(Arc::new(ThroughJson { writer, reader, local }));
     }

@@ -66,7 +66,8 @@ pub use run::{
 };
 pub use sandbox::{FsAccess, NetworkAccess, SandboxLimits, SandboxPart, SandboxRecord};
 pub use spec::{
-    AnswerOrigin, Budget, CaseLimit, CaseSelection, DryRunDelay, OutputFormat, RunGates, RunSpec,
+    AnswerOrigin, Budget, CaseLimit, CaseSelection, ClusterSpec, DryRunDelay, OutputFormat,
+    RunGates, RunSpec,
 };
 pub use trace::{TraceEvent, TraceEventType, TraceSummary};
 pub use work::WorkId;

@@ -31,6 +31,9 @@ pub struct RunSpec {
     /// Cases at a time; absent: as each target says, else one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers: Option<usize>,
+    /// The cluster whose workers run the cases; absent: this process runs them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterSpec>,
     /// Ask a stand-in instead of the targets and judges.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dry_run: Option<DryRunDelay>,
@@ -90,6 +93,7 @@ impl Default for RunSpec {
             targets: Vec::new(),
             trials: None,
             workers: None,
+            cluster: None,
             dry_run: None,
             agent_timeout: 120.0,
             max_retries: 2,
@@ -110,6 +114,16 @@ impl Default for RunSpec {
             verbose: false,
         }
     }
+}
+
+/// A NATS server and what is ours on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub struct ClusterSpec {
+    /// The address of the server, or several with commas between them. There is no password in it.
+    pub url: String,
+    /// What all names on the server begin with.
+    pub prefix: String,
 }
 
 /// Where the answers of a run come from.

@@ -24,6 +24,8 @@ pub(super) struct TargetKeys {
     /// The directory that an agent works in, copied for each attempt: what it changes there is a diff for judges. A text
     /// is short for `template`. What a case or its suite says wins, key by key.
     workspace: Option<TextOrWorkspace>,
+    /// Labels that a worker must have to get its cases, in a run with `--cluster`.
+    needs: Option<Vec<String>>,
 }
 
 #[derive(JsonSchema)]
@@ -81,6 +83,9 @@ pub(super) struct EvaluatorKeys {
     /// What a failed grading does to its case; if absent, what `execution` says. If that says nothing either, it counts as 0
     /// in the score and the case is ungraded.
     on_judge_error: Option<OnJudgeError>,
+    /// Files that it depends on and that no other key names, as paths or patterns from the eval file: modules that a script
+    /// imports. Workers of a cluster get them, and a change of one makes its cases other cases.
+    files: Option<Vec<String>>,
 }
 
 #[derive(JsonSchema)]
@@ -125,6 +130,11 @@ pub(super) struct SuiteKeys {
     evaluator: Option<String>,
     /// Another place of `execution.workspace`.
     workspace: Option<TextOrWorkspace>,
+    /// Labels that a worker must have to get its cases, in a run with `--cluster`.
+    needs: Option<Vec<String>>,
+    /// Files that its cases depend on and that no other key names, as paths or patterns from the eval file: modules that a
+    /// judge's script imports, data that a command reads. Workers of a cluster get them.
+    files: Option<Vec<String>>,
     /// Values for `{{ name }}` in the input and the expected texts of all cases. A case's own `vars` win.
     vars: Option<agentv_wire::Object>,
     /// What is asked in cases that say nothing of it.

@@ -1,7 +1,7 @@
 //! A provider that remembers; itself a provider.
 
 use super::key::{AnswerKey, TargetFingerprint};
-use super::store::Store;
+use super::store::AnswerStore;
 use agentv_core::call::Log;
 use agentv_core::{BatchProvider, CallContext, Layer, Provider, ProviderError, Request, Response};
 use std::sync::Arc;
@@ -36,13 +36,17 @@ impl CacheChoice {
 pub struct Cached {
     provider: Arc<dyn Provider>,
     settled: TargetFingerprint,
-    store: Arc<Store>,
+    store: Arc<dyn AnswerStore>,
     /// A full disk is worth one word, not one for each answer.
     has_warned: Arc<AtomicBool>,
 }
 
 impl Cached {
-    pub fn new(provider: Arc<dyn Provider>, settled: TargetFingerprint, store: Arc<Store>) -> Self {
+    pub fn new(
+        provider: Arc<dyn Provider>,
+        settled: TargetFingerprint,
+        store: Arc<dyn AnswerStore>,
+    ) -> Self {
         Self { provider, settled, store, has_warned: Arc::default() }
     }
 
@@ -56,8 +60,8 @@ impl Cached {
         Some(AnswerKey::of(&self.settled, request, cx))
     }
 
-    fn find(&self, key: &AnswerKey) -> Option<Response> {
-        let mut response = self.store.find(key)?;
+    async fn find(&self, key: Option<&AnswerKey>) -> Option<Response> {
+        let mut response = self.store.find(key?).await?;
         response.metadata.insert("cached".to_owned(), true.into());
         Some(response)
     }
@@ -71,7 +75,7 @@ impl Cached {
         let (response, log) = (response.clone(), Arc::clone(&cx.log));
         let keep = move || {
             if let Err(error) = store.keep(&key, &response) {
-                warn(&log, &has_warned, &store, &error);
+                warn(&log, &has_warned, &*store, &error);
             }
         };
         match &cx.on_accepted {
@@ -81,10 +85,14 @@ impl Cached {
     }
 }
 
-fn warn(log: &Arc<dyn Log>, has_warned: &AtomicBool, store: &Store, error: &std::io::Error) {
+fn warn(
+    log: &Arc<dyn Log>,
+    has_warned: &AtomicBool,
+    store: &dyn AnswerStore,
+    error: &std::io::Error,
+) {
     if !has_warned.swap(true, Ordering::Relaxed) {
-        let dir = store.dir().display();
-        log.warn(format!("cannot cache answers in `{dir}`: {error}"));
+        log.warn(format!("cannot cache answers in `{}`: {error}", store.place()));
     }
 }
 
@@ -95,7 +103,7 @@ impl Layer for Cached {
 
     async fn ask(&self, request: &Request, cx: &CallContext) -> Result<Response, ProviderError> {
         let key = self.key(request, cx);
-        if let Some(response) = key.as_ref().and_then(|key| self.find(key)) {
+        if let Some(response) = self.find(key.as_ref()).await {
             return Ok(response);
         }
         self.provider.prepare(cx).await?;
@@ -117,8 +125,10 @@ impl Layer for Cached {
     ) -> Result<Vec<Response>, ProviderError> {
         let keys: Vec<Option<AnswerKey>> =
             requests.iter().map(|request| self.key(request, cx)).collect();
-        let known: Vec<Option<Response>> =
-            keys.iter().map(|key| self.find(key.as_ref()?)).collect();
+        let mut known = Vec::with_capacity(keys.len());
+        for key in &keys {
+            known.push(self.find(key.as_ref()).await);
+        }
         let unknown = requests.iter().zip(&known).filter(|(_, known)| known.is_none());
         let unknown: Vec<Request> = unknown.map(|(request, _)| request.clone()).collect();
         let mut asked = self.ask_unknown(batch, &unknown, cx).await?.into_iter();

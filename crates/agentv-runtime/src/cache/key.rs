@@ -15,6 +15,14 @@ const VERSION: u32 = 1;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AnswerKey([u8; 32]);
 
+impl AnswerKey {
+    /// The key that is written like this.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = hex::decode(text).ok()?;
+        bytes.try_into().ok().map(Self)
+    }
+}
+
 impl fmt::Display for AnswerKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex::encode(self.0))

@@ -10,4 +10,4 @@ mod store;
 pub(crate) use cached::took;
 pub use cached::{CacheChoice, Cached};
 pub use key::{AnswerKey, RequestDigest, TargetFingerprint};
-pub use store::{Cleared, Stats, Store};
+pub use store::{AnswerStore, Cleared, Stats, Store};

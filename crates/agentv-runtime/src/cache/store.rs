@@ -9,11 +9,41 @@ use crate::file_input;
 use crate::new_paths::create_private_dir;
 use agentv_core::Response;
 use agentv_wire::number;
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs::{self, Metadata};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+
+/// Where answers are kept.
+#[async_trait]
+pub trait AnswerStore: fmt::Debug + Send + Sync {
+    /// The answer, if it is known.
+    async fn find(&self, key: &AnswerKey) -> Option<Response>;
+
+    /// Keeps an answer.
+    fn keep(&self, key: &AnswerKey, response: &Response) -> io::Result<()>;
+
+    /// Where that is, for people.
+    fn place(&self) -> String;
+}
+
+#[async_trait]
+impl AnswerStore for Store {
+    async fn find(&self, key: &AnswerKey) -> Option<Response> {
+        self.read(key)
+    }
+
+    fn keep(&self, key: &AnswerKey, response: &Response) -> io::Result<()> {
+        self.write(key, response)
+    }
+
+    fn place(&self) -> String {
+        self.dir.display().to_string()
+    }
+}
 
 /// A directory of answers.
 #[derive(Debug)]
@@ -62,16 +92,16 @@ impl Store {
     }
 
     /// The answer, if it is known.
-    pub fn find(&self, key: &AnswerKey) -> Option<Response> {
-        let text = file_input::read_to_string(&self.place(key)).ok()?;
+    pub fn read(&self, key: &AnswerKey) -> Option<Response> {
+        let text = file_input::read_to_string(&self.file(key)).ok()?;
         let entry: Entry<Response> = serde_json::from_str(&text).ok()?;
         (entry.agentv_cache == VERSION && entry.key == key.to_string()).then_some(entry.response)
     }
 
     /// Keeps an answer.
-    pub fn keep(&self, key: &AnswerKey, response: &Response) -> io::Result<()> {
+    pub fn write(&self, key: &AnswerKey, response: &Response) -> io::Result<()> {
         let entry = Entry { agentv_cache: VERSION, key: key.to_string(), response };
-        let place = self.place(key);
+        let place = self.file(key);
         let dir = place.parent().unwrap_or(&self.dir);
         self.make(dir)?;
         let mut text = number::to_string(&entry).map_err(io::Error::other)?;
@@ -95,7 +125,7 @@ impl Store {
         Ok(())
     }
 
-    fn place(&self, key: &AnswerKey) -> PathBuf {
+    fn file(&self, key: &AnswerKey) -> PathBuf {
         let key = key.to_string();
         let (folder, name) = key.split_at(2);
         self.dir.join(folder).join(format!("{name}.json"))
@@ -215,16 +245,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::new(dir.path().join("cache"));
         let key = key("What?");
-        assert_eq!(store.find(&key), None);
-        store.keep(&key, &Response::text("This")).unwrap();
-        let whole = fs::read_to_string(store.place(&key)).unwrap();
+        assert_eq!(store.read(&key), None);
+        store.write(&key, &Response::text("This")).unwrap();
+        let whole = fs::read_to_string(store.file(&key)).unwrap();
         let foreign = whole.replace("\"agentv_cache\":1", "\"agentv_cache\":2");
         let moved = whole.replace(&key.to_string(), &"0".repeat(64));
         for torn in [&whole[..whole.len() / 2], "", "[]", &foreign, &moved] {
-            fs::write(store.place(&key), torn).unwrap();
-            assert_eq!(store.find(&key), None, "{torn}");
-            store.keep(&key, &Response::text("This")).unwrap();
-            assert_eq!(store.find(&key), Some(Response::text("This")));
+            fs::write(store.file(&key), torn).unwrap();
+            assert_eq!(store.read(&key), None, "{torn}");
+            store.write(&key, &Response::text("This")).unwrap();
+            assert_eq!(store.read(&key), Some(Response::text("This")));
         }
     }
 
@@ -233,7 +263,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::new(dir.path());
         for question in ["a", "b", "c"] {
-            store.keep(&key(question), &Response::text(question)).unwrap();
+            store.write(&key(question), &Response::text(question)).unwrap();
         }
         fs::create_dir_all(dir.path().join("ab")).unwrap();
         for kept in ["notes.json", "ab/notes.json", "ab/.writing-now"] {

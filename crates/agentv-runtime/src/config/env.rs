@@ -28,11 +28,12 @@ impl Env {
         Self { opaque: names.into(), ..self }
     }
 
-    /// The same process environment over these additions.
+    /// The same environment over these additions.
     #[must_use]
     pub fn with_added(&self, added: BTreeMap<String, String>) -> Self {
-        let added =
-            added.into_iter().filter(|(name, _)| !self.process.contains_key(name)).collect();
+        let mut added = added;
+        added.retain(|name, _| !self.process.contains_key(name));
+        added.extend(self.added.iter().map(|(name, value)| (name.clone(), value.clone())));
         Self { added: Arc::new(added), ..self.clone() }
     }
 

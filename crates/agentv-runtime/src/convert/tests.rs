@@ -42,6 +42,7 @@ fn nothing_is_lost_on_the_way() {
 fn loader(dir: &Path) -> Loader {
     Loader {
         judge_sandbox: None,
+        is_portable: false,
         working_dir: dir.to_owned(),
         repo_root: dir.to_owned(),
         project_root: dir.to_owned(),

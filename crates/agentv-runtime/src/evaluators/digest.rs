@@ -14,12 +14,20 @@ pub struct CaseDigest {
     is_touched: bool,
     /// How many files it depends on.
     files: usize,
+    /// Which they are, if that is asked for.
+    paths: Option<Vec<PathBuf>>,
 }
 
 impl CaseDigest {
     /// One that also notices whether the case depends on any of these files.
     pub fn watching(watched: Option<Arc<ChangedFiles>>) -> Self {
         Self { watched, ..Self::default() }
+    }
+
+    /// The same, and it keeps the paths of all that the case depends on.
+    #[must_use]
+    pub fn keeping_paths(self) -> Self {
+        Self { paths: Some(Vec::new()), ..self }
     }
 
     pub fn update(&mut self, bytes: impl AsRef<[u8]>) {
@@ -33,6 +41,9 @@ impl CaseDigest {
     /// The case depends on a file, or on all that is in a directory, whose contents come to `digest`.
     pub fn depends_on(&mut self, path: &Path, digest: Option<[u8; 32]>) {
         self.files += 1;
+        if let Some(paths) = &mut self.paths {
+            paths.push(path.to_owned());
+        }
         if let Some(digest) = digest {
             self.hash.update(digest);
         }
@@ -41,10 +52,24 @@ impl CaseDigest {
         }
     }
 
-    /// The same for what others have found out: their digest, and whether they were touched.
-    pub fn depends_on_shared(&mut self, digest: [u8; 32], is_touched: bool) {
-        self.hash.update(digest);
-        self.is_touched |= is_touched;
+    /// The same for what others have found out.
+    pub fn depends_on_shared(&mut self, shared: &SharedDigest) {
+        self.hash.update(shared.digest);
+        self.is_touched |= shared.is_touched;
+        if let Some(paths) = &mut self.paths {
+            paths.extend_from_slice(&shared.paths);
+        }
+    }
+
+    /// The paths of all that the case depends on, if they were kept.
+    pub fn paths(&self) -> Option<&[PathBuf]> {
+        self.paths.as_deref()
+    }
+
+    /// What it adds to the fingerprints of all cases that share it.
+    pub fn shared(self) -> SharedDigest {
+        let (is_touched, paths) = (self.is_touched, self.paths.unwrap_or_default());
+        SharedDigest { digest: self.hash.finish(), is_touched, paths }
     }
 
     /// On how many files the case depends, as far as is known.
@@ -60,6 +85,14 @@ impl CaseDigest {
     pub fn finish(self) -> [u8; 32] {
         self.hash.finish()
     }
+}
+
+/// What several cases depend on in the same way.
+#[derive(Debug, Clone, Default)]
+pub struct SharedDigest {
+    digest: [u8; 32],
+    is_touched: bool,
+    paths: Vec<PathBuf>,
 }
 
 /// Files that were changed, by their paths without links.

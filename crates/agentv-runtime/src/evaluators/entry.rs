@@ -16,6 +16,8 @@ pub fn read(fields: &mut Fields<'_, '_>, build: &mut Build<'_>) -> Option<Evalua
     // After the evaluator's own keys: 2.x did not know these, so a code judge gets them in its `config`.
     let required = required(fields);
     let on_error = on_error(fields, build.on_error);
+    // The loader has found them.
+    fields.node("files");
     // Of an unknown kind the keys are not known either.
     let kind = kind?;
     fields.finish(Leftovers::Warn);

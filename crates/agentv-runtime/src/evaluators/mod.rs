@@ -27,7 +27,7 @@ mod template;
 #[cfg(test)]
 mod testing;
 
-pub use digest::{CaseDigest, ChangedFiles};
+pub use digest::{CaseDigest, ChangedFiles, SharedDigest};
 pub use schedule::{WaitsFor, evaluate_all, waits_for};
 
 use crate::config::{Entry, Fields, FileSearch};

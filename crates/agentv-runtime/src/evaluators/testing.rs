@@ -147,6 +147,7 @@ impl Bench {
                 dataset: String::new(),
                 pass_score: Score::ONE,
                 exploration_tools: Vec::new(),
+                needs: std::collections::BTreeSet::new(),
                 cache: None,
                 trials: None,
             }),
@@ -163,6 +164,7 @@ impl Bench {
             metadata: None,
             workspace: None,
             fingerprint: Fingerprint([0; 32]),
+            written: None,
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod dataset;
 mod discover;
+mod labels;
 mod select;
 mod suite;
 mod syntax;
@@ -24,6 +25,7 @@ pub use discover::paths::{
 };
 pub use discover::suites::{DEMO_MARK, FoundSuites, suites_below, suites_in};
 pub use discover::validate::{FileKind, validatable, validate};
+pub use labels::{Labels, is_label};
 pub use select::changed::{ChangedError, changed_since};
 pub use select::glob::{BadGlob, Glob};
 pub use select::selection::{
@@ -32,7 +34,7 @@ pub use select::selection::{
 pub use suite::loader::{LoadedSuite, ProgramRules};
 pub use suite::places::case_lines;
 pub(crate) use suite::places::{TargetPlace, target_place};
-pub use suite::raw_suite::{CSV_KEYS, CsvShape, Written, written};
+pub use suite::raw_suite::{CSV_KEYS, CsvShape, Written, written, written_head};
 pub use suite::rubrics::{NewRubric, Unrated, unrated, with_rubrics};
 pub use targets::file::{MAX_WORKERS, TargetSpec, TargetsFile};
 
@@ -60,6 +62,8 @@ pub struct Loader {
     pub selection: Selection,
     /// The sandbox of all judges, where one is asked for on the command line.
     pub judge_sandbox: Option<SandboxSettings>,
+    /// Whether cases are sent to other machines, with all that they depend on.
+    pub is_portable: bool,
 }
 
 /// What is masked for files in a directory: secrets of the environment and of `.env` files, and what `redact` matches.
@@ -68,6 +72,11 @@ pub(crate) fn secrets_of(dir: &Path, repo_root: &Path, env: &Env) -> Secrets {
     let dirs = dotenv::directories(dir, repo_root, dir);
     let (env, _, _) = dotenv::overlay(env, &dirs);
     Secrets::of(&env, &BTreeSet::new()).with_patterns(&guidelines.redact)
+}
+
+/// The environment of files in a directory: the process's variables over those of `.env` files.
+pub fn overlaid_env(dir: &Path, repo_root: &Path, env: &Env) -> Env {
+    dotenv::overlay(env, &dotenv::directories(dir, repo_root, dir)).0
 }
 
 /// All that was noticed while loading.

@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+/// Variables with the key and the logins of a cluster. Children never inherit them.
+const OF_CLUSTER: &str = "AGENTV_CLUSTER_";
+
 /// Which variables the children of one target or judge get: everything that is not a secret, and of the secrets what this
 /// says. A variable is a secret if a target uses it as one, or if its name says so.
 #[derive(Debug, Clone)]
@@ -96,6 +99,10 @@ impl EnvironmentRule {
         (given.into_iter().map(str::to_owned).collect(), child.withheld)
     }
 
+    fn is_passed(&self, name: &str) -> bool {
+        self.passed.iter().any(|passed| passed == name)
+    }
+
     /// The environment of one child. `used` are the variables that targets use as secrets.
     pub fn environment<'v>(&self, used: impl IntoIterator<Item = &'v str>) -> ChildEnvironment {
         let used: BTreeSet<&str> = used.into_iter().collect();
@@ -105,14 +112,18 @@ impl EnvironmentRule {
                 SecretAccess::NotOfTargets => used.contains(name),
                 SecretAccess::Passed => used.contains(name) || names_a_secret(name),
             };
-            is_secret && !self.passed.iter().any(|passed| passed == name)
+            is_secret && !self.is_passed(name)
         };
+        // Whoever has the key of a cluster can make all its workers run anything.
+        let is_removed = |name: &&str| name.starts_with(OF_CLUSTER) && !self.is_passed(name);
+        let removed: Vec<String> = self.env.names().filter(is_removed).map(str::to_owned).collect();
         let mut withheld: Vec<String> =
             self.env.names().filter(is_withheld).map(str::to_owned).collect();
         withheld.sort_unstable();
-        let added = self.env.added().iter().filter(|(name, _)| !withheld.contains(name));
+        let is_given = |name: &String| !withheld.contains(name) && !removed.contains(name);
+        let added = self.env.added().iter().filter(|(name, _)| is_given(name));
         let set = added.map(|(name, value)| (name.clone(), value.clone())).collect();
-        ChildEnvironment { start: Start::Inherited, withheld, removed: Vec::new(), set }
+        ChildEnvironment { start: Start::Inherited, withheld, removed, set }
     }
 }
 

@@ -95,11 +95,11 @@ pub async fn run(run: Run) -> RunOutcome {
         verbose: run.settings.verbose,
         redactor: run.redactor,
     });
+    let local = || -> Arc<dyn Executor> { Arc::new(LocalExecutor { settings: run.settings }) };
+    let executor = run.executor.unwrap_or_else(local);
     let shared = Shared {
         settings: run.settings,
-        executor: run.executor.unwrap_or_else(|| {
-            Arc::new(LocalExecutor { settings: run.settings, log: Arc::clone(&log_lines) })
-        }),
+        executor: Arc::clone(&executor),
         cancel: cancel.clone(),
         log: log_lines,
         events,
@@ -109,11 +109,7 @@ pub async fn run(run: Run) -> RunOutcome {
         journal: run.outputs.journal.clone(),
         limit: Arc::new(run.limit),
         has_phases: run.reporter.wants_phases(),
-        // One pool has no more workers than that anyway.
-        permits: run
-            .workers
-            .filter(|_| run.pools.len() > 1)
-            .map(|workers| Arc::new(Semaphore::new(workers.get()))),
+        permits: executor.permits().or_else(|| permits(run.workers, run.pools.len())),
     };
     // Before the first case starts: an interrupt that nothing listens for would end the process at once.
     let interrupts = Interrupts::listen();
@@ -126,6 +122,7 @@ pub async fn run(run: Run) -> RunOutcome {
 
     let force = CancellationToken::new();
     let dispatcher = Dispatcher {
+        executor,
         queue,
         log,
         interrupts,
@@ -171,6 +168,12 @@ pub async fn run(run: Run) -> RunOutcome {
     RunOutcome { totals: dispatcher.totals, ended, missing, outputs: Some(dispatcher.outputs) }
 }
 
+/// Caps the cases under way over all pools. One pool has no more workers than that anyway.
+fn permits(workers: Option<NonZeroUsize>, pools: usize) -> Option<Arc<Semaphore>> {
+    let workers = workers.filter(|_| pools > 1)?;
+    Some(Arc::new(Semaphore::new(workers.get())))
+}
+
 /// Waits for all pools; dropping them ends their children.
 async fn join(
     pools: &mut JoinSet<Result<(), SourceError>>,
@@ -197,6 +200,7 @@ async fn join(
 /// The dispatcher's own things.
 #[derive(Debug)]
 struct Dispatcher {
+    executor: Arc<dyn Executor>,
     queue: mpsc::Receiver<QueuedEvent>,
     log: mpsc::UnboundedReceiver<RunEvent>,
     interrupts: Interrupts,
@@ -299,6 +303,7 @@ impl Dispatcher {
             }
             self.reporter.event(&event);
             if let RunEvent::Finished(finished) = event {
+                self.executor.recorded(&finished.work);
                 let trials = Trials::new(finished.trials).unwrap_or(Trials::ONE);
                 self.totals.add(finished.position, trials, &finished.record);
             }

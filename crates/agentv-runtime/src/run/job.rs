@@ -1,13 +1,13 @@
 //! A piece of work as a message: all that another process needs to do it.
 
+use super::answer::Batch;
 use super::case::Work;
-use crate::hash::sha256;
+use super::suite_on_target::SuiteOnTarget;
 use crate::targets::Judge;
 use agentv_core::{Answered, EvalCase, WorkId};
-use agentv_wire::{Object, TargetName};
+use agentv_wire::{Object, SuiteId, TargetName};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
 /// One piece of work, self-contained but for the files and the targets that it names: whoever does it has targets of the
 /// same names, with secrets of its own.
@@ -20,9 +20,9 @@ pub struct Job {
     pub suite: Object,
     /// The case, as written; what the suite gives to it is applied where it is run.
     pub case: Object,
-    /// The files that the case shows to the target, by their paths, with the SHA-256 of their contents.
+    /// All files that the case depends on, by their paths from the repository's root.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub files: BTreeMap<PathBuf, String>,
+    pub files: BTreeMap<String, JobFile>,
     /// The target and all that may judge, with fingerprints of their settings without secrets. A process whose target of
     /// that name is another one refuses the job.
     pub targets: BTreeMap<TargetName, String>,
@@ -31,40 +31,98 @@ pub struct Job {
     pub answered: Option<Answered>,
 }
 
+/// Many pieces of work that are answered by one call: one trial of each of these cases.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct BatchJob {
+    pub suite_id: SuiteId,
+    pub target: TargetName,
+    pub trial: u32,
+    pub trials: u32,
+    pub suite: Object,
+    pub cases: Vec<Object>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, JobFile>,
+    pub targets: BTreeMap<TargetName, String>,
+}
+
+/// Something in the file system that a job needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum JobFile {
+    Content {
+        sha256: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        executable: bool,
+    },
+    /// Leads to something in the same directory or below.
+    Link {
+        link: String,
+    },
+    Directory {
+        directory: bool,
+    },
+}
+
 impl Job {
     /// `suite` and `case` are what is written of the suite and of the case.
-    pub fn new(work: &Work, suite: Object, case: Object, answered: Option<Answered>) -> Self {
+    pub fn new(
+        work: &Work,
+        suite: Object,
+        case: Object,
+        files: BTreeMap<String, JobFile>,
+        answered: Option<Answered>,
+    ) -> Self {
         Self {
             work: (*work.id).clone(),
             trials: work.trial.of().count(),
             suite,
             case,
-            files: files(&work.case),
-            targets: fingerprints(work),
+            files,
+            targets: fingerprints(&work.on, [&*work.case]),
             answered,
         }
     }
 }
 
-fn files(case: &EvalCase) -> BTreeMap<PathBuf, String> {
-    let files = case.guidelines().chain(case.files());
-    files.map(|file| (file.path.clone(), hex::encode(sha256(file.text.as_bytes())))).collect()
+impl BatchJob {
+    /// `suite` and `cases` are what is written of the suite and of the cases.
+    pub fn new(
+        batch: Batch<'_>,
+        suite: Object,
+        cases: Vec<Object>,
+        files: BTreeMap<String, JobFile>,
+    ) -> Self {
+        Self {
+            suite_id: batch.lane.suite.suite.id.clone(),
+            target: batch.lane.target.name.clone(),
+            trial: batch.trial.number(),
+            trials: batch.trial.of().count(),
+            suite,
+            cases,
+            files,
+            targets: fingerprints(batch.lane, batch.cases.iter().map(|case| &**case)),
+        }
+    }
 }
 
-/// The fingerprints of the target and of all whom its evaluators may ask.
-pub(crate) fn fingerprints(work: &Work) -> BTreeMap<TargetName, String> {
-    let target = &work.on.target;
+/// The fingerprints of the target and of all whom the evaluators of its cases may ask.
+pub(crate) fn fingerprints<'c>(
+    on: &SuiteOnTarget,
+    cases: impl IntoIterator<Item = &'c EvalCase>,
+) -> BTreeMap<TargetName, String> {
+    let target = &on.target;
     let mut names = BTreeSet::from([target.name.clone()]);
     if let Judge::Named(judge) = &target.judges.judge {
         names.insert(judge.clone());
     }
-    for entry in &*work.case.evaluators {
+    for entry in cases.into_iter().flat_map(|case| &*case.evaluators) {
         names.extend(entry.evaluator.needs().targets.into_iter().map(TargetName::from));
     }
     let book = &target.judges.book.file;
     let fingerprint = |name: TargetName| {
-        let settings = book.find(name.as_str())?.settings;
-        Some((name, hex::encode(settings)))
+        let spec = book.find(name.as_str())?;
+        let kind = spec.kind.map_or("", |kind| kind.info.kind);
+        Some((name, format!("{kind}:{}", hex::encode(spec.settings))))
     };
     names.into_iter().filter_map(fingerprint).collect()
 }
@@ -83,7 +141,12 @@ mod tests {
             "trials": 3,
             "suite": { "description": "Support" },
             "case": { "id": "refund", "input": "How long?" },
-            "files": { "/project/policy.md": "9f86d081" },
+            "files": {
+                "evals/judge.sh": { "sha256": "9f86d081", "executable": true },
+                "evals/policy.md": { "sha256": "9f86d081" },
+                "evals/template": { "directory": true },
+                "evals/template/link": { "link": "file" },
+            },
             "targets": { "gpt": "00ff", "judge": "ff00" },
             "answered": {
                 "response": { "text": "30 days", "reported": {} },
@@ -92,6 +155,10 @@ mod tests {
                 "detail": "trace",
             },
         });
+        let content = |name: &str, executable| {
+            let sha256 = "9f86d081".to_owned();
+            (name.to_owned(), JobFile::Content { sha256, executable })
+        };
         let object = |key: &str| match &golden[key] {
             Value::Object(object) => object.clone(),
             _ => Object::new(),
@@ -106,7 +173,13 @@ mod tests {
             trials: 3,
             suite: object("suite"),
             case: object("case"),
-            files: [("/project/policy.md".into(), "9f86d081".to_owned())].into(),
+            files: [
+                content("evals/judge.sh", true),
+                content("evals/policy.md", false),
+                ("evals/template".to_owned(), JobFile::Directory { directory: true }),
+                ("evals/template/link".to_owned(), JobFile::Link { link: "file".to_owned() }),
+            ]
+            .into(),
             targets: [("gpt".into(), "00ff".to_owned()), ("judge".into(), "ff00".to_owned())]
                 .into(),
             answered: Some(Answered::whole(

@@ -19,13 +19,13 @@ mod self_judging;
 mod suite_on_target;
 mod workspace;
 
-pub use answer::{Answer, AnswerSource, LiveTarget};
+pub use answer::{Answer, AnswerSource, Batch, LiveTarget};
 pub use budget::{Unmetered, unmetered};
 pub use case::Work;
 pub use dispatcher::{Ended, Run, RunOutcome, run};
-pub use executor::{EventSink, Executed, Executor, LocalExecutor};
-pub use job::Job;
+pub use executor::{EventSink, Executed, Executor, LocalExecutor, broken};
 pub(crate) use job::fingerprints;
+pub use job::{BatchJob, Job, JobFile};
 pub use limit::{Limit, Stop};
 pub use outputs::{Outputs, Reporter};
 pub use plan::{Plan, PlanChoice, plan, targets_of};

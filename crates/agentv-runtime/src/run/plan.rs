@@ -4,7 +4,7 @@ use super::pool::Pool;
 use super::self_judging::SelfJudging;
 use super::suite_on_target::{CaseFilter, PlannedTarget, PriorWork, SuiteOnTarget};
 use crate::config::{Note, Notes, Secrets, suggestion};
-use crate::load::{LoadedSuite, TargetPlace, TargetSpec, target_place};
+use crate::load::{Labels, LoadedSuite, MAX_WORKERS, TargetPlace, TargetSpec, target_place};
 use crate::providers::Deps;
 use crate::providers::mock::Mock;
 use crate::targets::{Judge, JudgeTargets, TargetBook};
@@ -25,6 +25,8 @@ pub struct PlanChoice {
     /// Targets by name; they win over what files and cases ask for.
     pub targets: Vec<TargetName>,
     pub workers: Option<NonZeroUsize>,
+    /// Whether cases are run by workers elsewhere: as many at a time as they take, unless a target has a limit.
+    pub is_cluster: bool,
     /// How often each case is asked; wins over what files say.
     pub trials: Option<Trials>,
     /// Ask a stand-in instead of the targets.
@@ -129,6 +131,9 @@ pub fn plan(suites: Vec<(Arc<LoadedSuite>, Arc<TargetBook>)>, choice: &PlanChoic
     plan
 }
 
+/// How many cases may be under way where other processes run them.
+const MOST_WORKERS: NonZeroUsize = NonZeroUsize::new(MAX_WORKERS).unwrap();
+
 /// How many cases of a target run at a time: as many as the user says, if the provider can.
 fn workers(
     name: &TargetName,
@@ -141,10 +146,13 @@ fn workers(
     let workers = choice
         .workers
         .or(spec_workers.filter(|_| choice.dry_run.is_none()))
-        .unwrap_or(NonZeroUsize::MIN);
+        .unwrap_or(if choice.is_cluster { MOST_WORKERS } else { NonZeroUsize::MIN });
     let Some(most) = target.provider.max_workers().filter(|most| *most < workers) else {
         return workers;
     };
+    if workers == MOST_WORKERS {
+        return most;
+    }
     let kind = target.provider.info().kind;
     let mut own = Notes::new(book.file.path.clone());
     let message = format!("target `{name}` has {most} worker instead of {workers}");
@@ -160,7 +168,7 @@ fn workers(
 fn is_undecided(target: &PlannedTarget, book: &TargetBook, choice: &PlanChoice) -> bool {
     let decided = book.file.find(target.name.as_str()).is_some_and(|spec| spec.workers.is_some());
     let could = target.provider.max_workers().is_none_or(|most| most > NonZeroUsize::MIN);
-    could && !decided && choice.workers.is_none() && choice.dry_run.is_none()
+    could && !decided && choice.workers.is_none() && choice.dry_run.is_none() && !choice.is_cluster
 }
 
 /// Which targets answer which cases of a suite.
@@ -214,6 +222,7 @@ fn lane_target(
             judges: JudgeTargets { book: Arc::clone(book), judge: Judge::StandIn(judge) },
             workspace: None,
             workshop: None,
+            labels: Labels::default(),
         });
     }
     if choice.regrade {
@@ -233,6 +242,7 @@ fn lane_target(
         judges: JudgeTargets { book: Arc::clone(book), judge },
         workspace: spec.workspace.clone(),
         workshop: Some(workshop(book.deps())),
+        labels: spec.labels.clone(),
     })
 }
 
@@ -253,6 +263,7 @@ fn recorded_target(
         judges: JudgeTargets { book: Arc::clone(book), judge },
         workspace: None,
         workshop: None,
+        labels: Labels::default(),
     })
 }
 

@@ -264,9 +264,6 @@ impl Worker {
         slot: Arc<WorkerSlot<'_>>,
     ) -> bool {
         let shared = &self.shared;
-        let label = Arc::clone(&work.on.target.label);
-        let id = Arc::clone(&work.id);
-        shared.send(RunEvent::Started(CaseStarted { work: id, label })).await;
         let executed = shared.executor.execute(&work, source, &*slot, &shared.cancel).await;
         let Executed::Recorded(record) = executed else { return false };
         shared.limit.look(&record);
@@ -336,6 +333,12 @@ impl<'a> WorkerSlot<'a> {
 
 #[async_trait]
 impl EventSink for WorkerSlot<'_> {
+    async fn started(&self, work: &Work) {
+        let label = Arc::clone(&work.on.target.label);
+        let event = CaseStarted { work: Arc::clone(&work.id), label };
+        self.shared.send(RunEvent::Started(event)).await;
+    }
+
     /// Answers that cost nothing and tell no steps are not kept: to ask again is as good. What was done on the way to an
     /// answer is in no record, and reports show it.
     async fn answered(&self, work: &Work, request: &Request, answered: &Answered) {
@@ -368,5 +371,9 @@ impl EventSink for WorkerSlot<'_> {
         let permit = Arc::clone(self.grading).acquire_owned().await.ok();
         *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = permit;
         self.freed.notify_one();
+    }
+
+    fn log(&self) -> &Arc<dyn Log> {
+        &self.shared.log
     }
 }

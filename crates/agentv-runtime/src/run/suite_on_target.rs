@@ -1,7 +1,7 @@
 //! One suite on one target.
 
 use super::answer::AnswerSource;
-use crate::load::{LoadedSuite, Ordinals};
+use crate::load::{Labels, LoadedSuite, Ordinals};
 use crate::targets::JudgeTargets;
 use crate::workspace::Workshop;
 use agentv_core::cause::Requirement;
@@ -48,6 +48,11 @@ impl SuiteOnTarget {
         }
     }
 
+    /// What a worker must have to get these cases.
+    pub fn needs(&self) -> Labels {
+        self.suite.suite.needs.union(&self.target.labels).cloned().collect()
+    }
+
     /// How many records there will be.
     pub fn records(&self) -> usize {
         self.cases.saturating_mul(self.trials.count() as usize)
@@ -87,6 +92,8 @@ pub struct PlannedTarget {
     pub workspace: Option<WorkspaceSpec>,
     /// Who makes them; `None` in a dry run, which runs nothing.
     pub workshop: Option<Workshop>,
+    /// What a worker must have to get its cases.
+    pub labels: Labels,
 }
 
 /// Which cases of the file are meant.

@@ -37,6 +37,7 @@ pub(super) async fn load(
     let loader = Loader {
         selection: selection.clone(),
         judge_sandbox: judge_sandbox(spec)?,
+        is_portable: spec.cluster.is_some(),
         ..environment.loader(processes)
     };
     let mut report = Report::default();
@@ -108,6 +109,7 @@ pub(super) fn choice(spec: &RunSpec) -> PlanChoice {
     PlanChoice {
         targets: spec.targets.clone(),
         workers: spec.workers.and_then(NonZeroUsize::new),
+        is_cluster: spec.cluster.is_some(),
         trials: spec.trials.and_then(Trials::new),
         dry_run: spec.dry_run,
         regrade: spec.answers != AnswerOrigin::Targets,

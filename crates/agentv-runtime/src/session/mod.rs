@@ -18,7 +18,7 @@ mod services;
 mod store;
 
 pub use conclusion::{Conclusion, Problem};
-pub use jobs::{JobError, JobReader, JobWriter};
+pub use jobs::{JobError, JobReader, JobWriter, ReadBatch, SentFile, WrittenJob};
 pub use load::sandbox_of_judges;
 pub use recorded::Regrading;
 pub use resume::{DAMAGED_HELP, ResumeOrder, asked_targets, check_format, last_run, resumable};
@@ -30,11 +30,12 @@ pub use crate::run::Reporter;
 pub use agentv_wire::RunEvent;
 pub use agentv_wire::RunSpec;
 
+use crate::cache::AnswerStore;
 use crate::config::Secrets;
 use crate::load::{Loader, Report, Selection};
 use crate::process::{self, Processes};
 use crate::run::{Ended, Executor, Limit, Outputs, Plan, Resumed, Run, RunOutcome, RunSettings};
-use crate::targets::CallServices;
+use crate::targets::{CallServices, LocalLimits, SharedLimits};
 use crate::temp;
 use crate::writers::WriterKind;
 use agentv_core::Redactor;
@@ -96,6 +97,7 @@ impl Environment {
             processes: Arc::clone(processes),
             selection: Selection::default(),
             judge_sandbox: None,
+            is_portable: false,
         }
     }
 }
@@ -350,6 +352,16 @@ impl Session {
             out: self.out.display().to_string(),
             targets: targets.collect(),
         }
+    }
+
+    /// The budget and the rates of the run, for work that is done elsewhere.
+    pub fn shared_limits(&self) -> Arc<dyn SharedLimits> {
+        Arc::new(LocalLimits::new(Arc::clone(&self.services.spending)))
+    }
+
+    /// Where answers are kept from run to run.
+    pub fn answer_store(&self) -> Option<Arc<dyn AnswerStore>> {
+        self.services.store.clone()
     }
 
     pub fn run_id(&self) -> &str {

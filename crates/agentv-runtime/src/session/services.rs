@@ -1,7 +1,7 @@
 //! What surrounds the calls of a run: the cache, the cassette that is recorded or replayed, and the budget.
 
 use super::{Conclusion, Environment, Refused};
-use crate::cache::{CacheChoice, Store};
+use crate::cache::{AnswerStore, CacheChoice, Store};
 use crate::cassette::{CassetteError, Player, Recorder, Tape};
 use crate::load::LoadedSuite;
 use crate::run::Plan;
@@ -26,9 +26,9 @@ pub(super) fn open(spec: &RunSpec, environment: &Environment) -> Result<CallServ
         };
         Refused::usage(with_cause(&error), help)
     })?;
-    let store = Some(Arc::new(Store::new(environment.cache_dir())));
+    let store: Arc<dyn AnswerStore> = Arc::new(Store::new(environment.cache_dir()));
     let spending = Arc::new(Spending::within(spec.budget));
-    Ok(CallServices { cache: CacheChoice::default(), store, tape, spending })
+    Ok(CallServices { cache: CacheChoice::default(), store: Some(store), tape, spending })
 }
 
 /// As one suite has it: which answers are kept is for the spec to say, else for the suite, else for each target.

@@ -3,8 +3,8 @@
 use super::judge_calls::JudgeCalls;
 use super::metered::{self, Metered};
 use super::redacted::Redacted;
-use super::{LimitBook, Overrun, Spending, Target};
-use crate::cache::{CacheChoice, Cached, Store, TargetFingerprint};
+use super::{JudgeLimit, LimitBook, Overrun, Spending, Target};
+use crate::cache::{AnswerStore, CacheChoice, Cached, TargetFingerprint};
 use crate::cassette::{RecordingProvider, Replaying, Tape};
 use crate::config::Secrets;
 use crate::load::{TargetSpec, TargetsFile};
@@ -34,7 +34,7 @@ pub struct CallServices {
     /// Which answers are kept from run to run.
     pub cache: CacheChoice,
     /// Where; nowhere, nothing is kept.
-    pub store: Option<Arc<Store>>,
+    pub store: Option<Arc<dyn AnswerStore>>,
     /// Whether all calls of the run are recorded, or replayed.
     pub tape: Tape,
     /// What all calls cost, and how much they may; shared by all targets and judges of a run.
@@ -113,8 +113,9 @@ impl TargetBook {
     fn for_graders(&self, name: &TargetName, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
         match self.file.find(name.as_str()).and_then(|spec| spec.workers) {
             Some(workers) => {
-                let permits = self.limits.judge(&self.file.path, name, workers);
-                Arc::new(JudgeCalls::new(provider, permits))
+                let file = self.file.path.clone();
+                let limit = JudgeLimit { file, target: name.clone(), workers };
+                Arc::new(JudgeCalls::new(provider, limit, Arc::clone(self.limits.shared())))
             }
             None => provider,
         }

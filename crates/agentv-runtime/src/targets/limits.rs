@@ -8,11 +8,10 @@ use crate::load::TargetSpec;
 use crate::providers::{CallPolicy, Health, RateLimits};
 use agentv_core::{ProviderError, Request, Response, TargetName};
 use std::collections::HashMap;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -23,8 +22,6 @@ pub struct LimitBook {
     shared: Arc<dyn SharedLimits>,
     /// A lock and not a message: looking one up is quick and happens once per eval file and target.
     limits: Mutex<HashMap<(PathBuf, TargetName), Arc<Limits>>>,
-    /// The calls of graders that each judge takes at once; locked as briefly.
-    judges: Mutex<HashMap<(PathBuf, TargetName), Arc<Semaphore>>>,
     /// What health checks found; locked as briefly.
     health: Mutex<HashMap<HealthKey, Health>>,
 }
@@ -37,7 +34,6 @@ impl Default for LimitBook {
         Self {
             shared: Arc::new(LocalLimits::default()),
             limits: Mutex::default(),
-            judges: Mutex::default(),
             health: Mutex::default(),
         }
     }
@@ -51,18 +47,6 @@ impl LimitBook {
     /// Of a run whose work is all done in this process.
     pub fn local(spending: &Arc<Spending>) -> Arc<Self> {
         Self::new(Arc::new(LocalLimits::new(Arc::clone(spending))))
-    }
-
-    /// The permits of a judge that takes this many calls at once.
-    pub(super) fn judge(
-        &self,
-        file: &Path,
-        name: &TargetName,
-        workers: NonZeroUsize,
-    ) -> Arc<Semaphore> {
-        let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (file.to_owned(), name.clone());
-        Arc::clone(judges.entry(key).or_insert_with(|| Arc::new(Semaphore::new(workers.get()))))
     }
 
     /// Where the outcome of a target's health check is kept for the whole run.

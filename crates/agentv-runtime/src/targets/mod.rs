@@ -16,5 +16,5 @@ mod tests;
 pub use book::{CallServices, Judge, JudgeTargets, TargetBook, TargetError};
 pub use calls::Target;
 pub use limits::LimitBook;
-pub use shared::{LocalLimits, SharedLimits, TargetRate};
+pub use shared::{JudgeLimit, JudgeTurn, LocalLimits, SharedLimits, TargetRate};
 pub use spending::{CallSpend, Overrun, SettledCall, Spending};

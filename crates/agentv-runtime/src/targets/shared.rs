@@ -6,11 +6,14 @@ use crate::providers::RateLimits;
 use agentv_core::TargetName;
 use agentv_wire::Budget;
 use async_trait::async_trait;
+use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// What all calls of a run share. The run that ordered the work has the last word; whoever makes calls asks first.
 #[async_trait]
@@ -37,6 +40,34 @@ pub trait SharedLimits: fmt::Debug + Send + Sync {
 
     /// Corrects the tokens of a call once they are known.
     fn correct(&self, rate: &TargetRate, estimated: f64, used: f64);
+
+    /// Waits until a judge takes one more call of a grader.
+    async fn judge_turn(&self, judge: &JudgeLimit) -> JudgeTurn;
+}
+
+/// How many calls of graders a judge takes at once.
+#[derive(Debug, Clone)]
+pub struct JudgeLimit {
+    pub file: PathBuf,
+    pub target: TargetName,
+    pub workers: NonZeroUsize,
+}
+
+/// The right to call a judge. Dropped, another grader may.
+pub struct JudgeTurn(Box<dyn Any + Send>);
+
+impl JudgeTurn {
+    /// Holds what gives the turn back when it is dropped.
+    pub fn holding(held: impl Any + Send) -> Self {
+        Self(Box::new(held))
+    }
+}
+
+impl fmt::Debug for JudgeTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(_held) = self;
+        f.write_str("JudgeTurn")
+    }
 }
 
 /// The rate of a target. It belongs to a targets file and a name, since an account does not care which eval file a call is
@@ -54,11 +85,13 @@ pub struct LocalLimits {
     spending: Arc<Spending>,
     /// A lock and not a message: looking one up is quick.
     rates: Mutex<HashMap<(PathBuf, TargetName), Arc<Rate>>>,
+    /// The calls of graders that each judge takes at once; locked as briefly.
+    judges: Mutex<HashMap<(PathBuf, TargetName), Arc<Semaphore>>>,
 }
 
 impl LocalLimits {
     pub fn new(spending: Arc<Spending>) -> Self {
-        Self { spending, rates: Mutex::default() }
+        Self { spending, ..Self::default() }
     }
 
     fn rate(&self, rate: &TargetRate) -> Arc<Rate> {
@@ -97,5 +130,15 @@ impl SharedLimits for LocalLimits {
 
     fn correct(&self, rate: &TargetRate, estimated: f64, used: f64) {
         self.rate(rate).settle(estimated, used);
+    }
+
+    async fn judge_turn(&self, judge: &JudgeLimit) -> JudgeTurn {
+        let permits = {
+            let mut judges = self.judges.lock().unwrap_or_else(PoisonError::into_inner);
+            let key = (judge.file.clone(), judge.target.clone());
+            let permits = judges.entry(key);
+            Arc::clone(permits.or_insert_with(|| Arc::new(Semaphore::new(judge.workers.get()))))
+        };
+        JudgeTurn::holding(permits.acquire_owned().await)
     }
 }

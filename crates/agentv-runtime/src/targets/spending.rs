@@ -5,12 +5,14 @@ use agentv_core::call::Role;
 use agentv_core::provider::Reported;
 use agentv_core::{ProviderError, TargetName};
 use agentv_wire::{Budget, RunSpend, Spent};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::Notify;
 
 /// Why no more calls are made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Overrun {
     Cost {
         max: f64,
@@ -55,14 +57,14 @@ impl fmt::Display for Overrun {
 }
 
 /// What a call is thought to use, or did use.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct CallSpend {
     pub cost_usd: f64,
     pub tokens: f64,
 }
 
 /// A call that has ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SettledCall {
     /// What was set apart for it.
     pub reserved: CallSpend,

@@ -132,6 +132,7 @@ fn case(dir: &Path) -> EvalCase {
             dataset: "d".to_owned(),
             pass_score: Score::ONE,
             exploration_tools: Vec::new(),
+            needs: std::collections::BTreeSet::new(),
             cache: None,
             trials: None,
         }),
@@ -153,6 +154,7 @@ fn case(dir: &Path) -> EvalCase {
         metadata: None,
         workspace: None,
         fingerprint: Fingerprint([0; 32]),
+        written: None,
     }
 }
 

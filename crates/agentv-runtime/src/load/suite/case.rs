@@ -6,7 +6,7 @@ use super::evaluators::{SharedEvaluators, named, warn_of_empty_list, warn_of_sec
 use super::messages::MessageReader;
 use super::scope::CaseScope;
 use super::unread::{GraderPlace, refuse_graders};
-use super::workspace;
+use super::{portable, workspace};
 use crate::config::{Cost, Fields, Leftovers, Node, Notes, Owner};
 use crate::evaluators::CaseDigest;
 use agentv_core::suite::Fingerprint;
@@ -45,6 +45,7 @@ pub(in crate::load) fn check(
         |id| Owner::Named("case", id),
     );
     let mut fingerprint = fingerprint(node, scope, purpose);
+    let written = node;
     let completed = completed(node, &owner, &scope.given.defaults, notes);
     let node = completed.as_ref();
     let mut fields = Fields::of(node, owner, Cost::Case, notes, &scope.env)?;
@@ -87,13 +88,14 @@ pub(in crate::load) fn check(
         return None;
     }
     let workspace = scope.given.workspace_with(workspace);
-    let is_hashed = scope.filter.is_watching() || purpose == LoadPurpose::Run;
+    let is_hashed = scope.filter.needs_files() || purpose == LoadPurpose::Run;
     if let Some(spec) = workspace.as_ref().filter(|_| is_hashed) {
         scope.builder.context(&mut fingerprint).depends_on_tree(spec.template.as_deref());
     }
     if !scope.filter.wants_changed(&fingerprint) {
         return None;
     }
+    let written = portable::written(written, id.as_deref(), &fingerprint, scope, notes)?;
     Some(EvalCase {
         suite: Arc::clone(&scope.given.suite),
         id: EvalId::from(id?),
@@ -109,12 +111,16 @@ pub(in crate::load) fn check(
         metadata,
         workspace,
         fingerprint: Fingerprint(fingerprint.finish()),
+        written,
     })
 }
 
 /// What the case and its suite say. Files that the case depends on are added as they are found.
 fn fingerprint(node: &Node<'_>, scope: &CaseScope, purpose: LoadPurpose) -> CaseDigest {
     let mut fingerprint = scope.filter.new_digest();
+    if let Some(files) = &scope.given.files {
+        fingerprint.depends_on_shared(files);
+    }
     if purpose == LoadPurpose::Check {
         return fingerprint;
     }
@@ -239,8 +245,8 @@ fn graders(
             // With every evaluator left out there is nothing to grade by; the notes say why.
             return (!entries.is_empty()).then_some(Graders { entries, given: true });
         }
-    } else if let Some(SharedEvaluators { entries, digest, is_touched }) = &scope.given.evaluators {
-        fingerprint.depends_on_shared(*digest, *is_touched);
+    } else if let Some(SharedEvaluators { entries, digest }) = &scope.given.evaluators {
+        fingerprint.depends_on_shared(digest);
         return (!entries.is_empty())
             .then(|| Graders { entries: Arc::clone(entries), given: true });
     }

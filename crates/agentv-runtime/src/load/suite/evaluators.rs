@@ -1,8 +1,9 @@
 //! A list of evaluators as written → evaluators that are ready to grade.
 
 use super::files::Files;
+use super::named_files;
 use crate::config::{Cost, Entry, Env, Fields, Kind, Node, Notes, Span};
-use crate::evaluators::{Build, CaseDigest, FileDigests, entry};
+use crate::evaluators::{Build, CaseDigest, FileDigests, SharedDigest, entry};
 use crate::process::Processes;
 use crate::process::sandbox::SandboxSettings;
 use agentv_core::EvaluatorEntry;
@@ -32,9 +33,7 @@ pub(in crate::load) struct EvaluatorBuilder {
 pub(in crate::load) struct SharedEvaluators {
     pub entries: Arc<[EvaluatorEntry]>,
     /// What they add to a case's fingerprint.
-    pub digest: [u8; 32],
-    /// Whether they depend on a file that was changed.
-    pub is_touched: bool,
+    pub digest: SharedDigest,
 }
 
 /// The evaluators that were built last, with the list they were built of. Most suites grade all their cases alike, and one
@@ -83,11 +82,7 @@ impl EvaluatorBuilder {
             warn_of_empty_list(list, notes);
             return None;
         }
-        Some(SharedEvaluators {
-            entries: entries.into(),
-            is_touched: fingerprint.is_touched(),
-            digest: fingerprint.finish(),
-        })
+        Some(SharedEvaluators { entries: entries.into(), digest: fingerprint.shared() })
     }
 
     /// The evaluators of a case's own list, built anew only where it says something else than the case before.
@@ -142,6 +137,7 @@ impl EvaluatorBuilder {
         context: &mut Build<'_>,
         notes: &mut Notes,
     ) -> Option<EvaluatorEntry> {
+        named_files::of_evaluator(node, context, notes);
         let owner = entry::owner(node);
         let mut fields = Fields::of(node, owner, Cost::Evaluator, notes, &self.env)?;
         entry::read(&mut fields, context)

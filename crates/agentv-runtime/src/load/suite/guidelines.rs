@@ -30,6 +30,8 @@ pub(in crate::load) struct Guidelines {
     pub(in crate::load) redact: Vec<String>,
     /// The sandbox of scripts that grade, by `judges: {sandbox: …}`.
     pub(super) judge_sandbox: Option<SandboxSettings>,
+    /// The files that say so.
+    pub(super) sources: Vec<PathBuf>,
 }
 
 /// What a configuration file says.
@@ -54,9 +56,11 @@ impl Guidelines {
         // The nearest file that says something about a matter decides it.
         let mut whole = Configuration::default();
         let mut folders = vec![repo_root.to_owned()];
+        let mut sources = Vec::new();
         for path in candidates.filter(|path| path.is_file()) {
             let (configuration, found) = read(&path);
             notes.extend(found);
+            sources.push(path.clone());
             if whole.patterns.is_none()
                 && configuration.patterns.is_some()
                 && path.ends_with(BESIDE)
@@ -76,7 +80,8 @@ impl Guidelines {
         };
         let redact = whole.redact;
         let judge_sandbox = whole.judge_sandbox;
-        let guidelines = Self { globs: whole.patterns, folders, scrub, redact, judge_sandbox };
+        let guidelines =
+            Self { globs: whole.patterns, folders, scrub, redact, judge_sandbox, sources };
         (guidelines, notes)
     }
 

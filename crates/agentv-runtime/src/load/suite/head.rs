@@ -5,6 +5,7 @@ use super::unread::{GraderPlace, refuse_graders};
 use crate::config::{Cost, Env, Fields, FromNode as _, Leftovers, Node, Notes};
 use crate::evaluators::entry;
 use crate::load::discover::paths::suite_id;
+use crate::load::labels::{self, Labels};
 use agentv_core::evaluator::OnError;
 use agentv_core::metrics::EXPLORATION_TOOLS;
 use agentv_core::{Score, Suite, Trials};
@@ -22,6 +23,8 @@ pub(super) struct Head {
     pub pass_score: Score,
     pub exploration_tools: Vec<String>,
     pub on_error: OnError,
+    /// What a worker must have to get its cases.
+    pub needs: Labels,
 }
 
 impl Default for Head {
@@ -34,6 +37,7 @@ impl Default for Head {
             pass_score: Score::ONE,
             exploration_tools: EXPLORATION_TOOLS.iter().map(|tool| (*tool).to_owned()).collect(),
             on_error: OnError::default(),
+            needs: Labels::default(),
         }
     }
 }
@@ -43,6 +47,7 @@ pub(super) struct ReadHead<'t> {
     pub head: Head,
     pub evaluators: Option<&'t Node<'t>>,
     pub workspace: Option<&'t Node<'t>>,
+    pub files: Option<&'t Node<'t>>,
 }
 
 /// Keys of the head that mean something to people or to other tools.
@@ -65,9 +70,11 @@ impl Head {
             fields.node(key);
         }
         let mut head = Self { dataset: fields.take("dataset"), ..Self::default() };
+        head.needs = labels::read(&mut fields);
         let legacy_target: Option<String> = fields.take("target");
         let execution = fields.node("execution");
         let mut workspace = fields.node("workspace");
+        let files = fields.node("files");
         refuse_graders(&mut fields, GraderPlace::Suite);
         fields.finish(Leftovers::Warn);
         let mut list = None;
@@ -96,7 +103,7 @@ impl Head {
             fields.finish(Leftovers::Warn);
         }
         head.target = head.target.or(legacy_target);
-        Some(ReadHead { head, evaluators: list, workspace })
+        Some(ReadHead { head, evaluators: list, workspace, files })
     }
 
     pub(super) fn into_suite(self, file: &Path, project_root: &Path) -> (Suite, Option<String>) {
@@ -112,6 +119,7 @@ impl Head {
             exploration_tools: self.exploration_tools,
             cache: self.cache,
             trials: self.trials,
+            needs: self.needs,
         };
         (suite, self.target)
     }

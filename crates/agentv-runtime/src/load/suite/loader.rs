@@ -41,6 +41,8 @@ pub struct LoadedSuite {
     pub redact: Vec<String>,
     /// Whose children get only the secrets that they are passed.
     pub scrub: Scrub,
+    /// The configuration files that hold for it.
+    pub config_files: Vec<PathBuf>,
 }
 
 /// What a configuration says of programs that judges and targets start.
@@ -100,6 +102,7 @@ impl Loader {
         let (guidelines, guideline_notes) = Guidelines::load(dir, &self.repo_root);
         let redact = guidelines.redact.clone();
         let scrub = guidelines.scrub;
+        let config_files = guidelines.sources.clone();
         let dirs = dotenv::directories(dir, &self.repo_root, &self.working_dir);
         let (env, env_files, env_notes) = dotenv::overlay(&self.env, &dirs);
         let files =
@@ -118,6 +121,7 @@ impl Loader {
             env_files,
             redact,
             scrub,
+            config_files,
         });
         (loaded, report)
     }
@@ -170,12 +174,14 @@ impl SuiteLoader<'_> {
             defaults,
             evaluators: None,
             default_judge: default_judge(processes, on_error),
+            files: None,
             workspace: None,
         };
         let selection = self.loader.selection.clone();
         let only = selection.only.as_ref();
         let only = only.map(|only| only.get(&given.suite.id).cloned().unwrap_or_default());
-        let filter = CaseFilter { selection, only, is_touched: self.is_touched() };
+        let portable_root = self.loader.is_portable.then(|| self.loader.repo_root.clone());
+        let filter = CaseFilter { selection, only, is_touched: self.is_touched(), portable_root };
         let (files, env) = (Arc::clone(&self.files), self.env.clone());
         let scope = CaseScope { given, builder, files, env, filter };
         (scope, target)
@@ -225,6 +231,7 @@ impl SuiteLoader<'_> {
         let (mut scope, target) = self.scope(read.head, Defaults::read(root, notes));
         scope.share_workspace(read.workspace, root, notes);
         scope.share_evaluators(read.evaluators, notes);
+        scope.share_files(read.files, notes);
         let Listed { cases, total } = cases(root, &scope, notes)?;
         let is_of_2 = v2_notes::is_of_2(root);
         if is_of_2 {
@@ -333,6 +340,7 @@ impl SuiteLoader<'_> {
                 let (mut scope, target) = self.scope(read.head, defaults);
                 scope.share_workspace(read.workspace, root, &mut own);
                 scope.share_evaluators(read.evaluators, &mut own);
+                scope.share_files(read.files, &mut own);
                 (scope, target)
             }
             None => nothing(),

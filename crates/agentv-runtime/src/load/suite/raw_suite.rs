@@ -70,6 +70,16 @@ pub fn written(path: &Path) -> (Option<Written>, Report) {
     (found, report)
 }
 
+/// Only the suite's own keys. Of a dataset no row is read. `None` if the file cannot be read.
+pub fn written_head(path: &Path) -> Option<Object> {
+    match Format::of(path) {
+        Some(Format::Csv | Format::Jsonl) => {
+            Some(beside(path, Vec::new(), &mut Notes::new(path)).head)
+        }
+        _ => written(path).0.map(|written| written.head),
+    }
+}
+
 fn suite(path: &Path, notes: &mut Notes) -> Option<Written> {
     let text = read_text(path, notes)?;
     let root = yaml::parse(&text, notes);

@@ -4,12 +4,13 @@ use super::criteria::are_deterministic;
 use super::defaults::Defaults;
 use super::evaluators::{EvaluatorBuilder, SharedEvaluators};
 use super::files::Files;
-use super::{case, workspace};
+use super::{case, named_files, workspace};
 use crate::config::{Cost, Env, Fields, Node, Notes, Presence};
-use crate::evaluators::CaseDigest;
+use crate::evaluators::{CaseDigest, SharedDigest};
 use crate::load::select::selection::Selection;
 use agentv_core::{EvalId, EvaluatorEntry, Suite, WorkspaceSpec};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// All that it takes to check a case of one file.
@@ -32,6 +33,8 @@ pub(in crate::load) struct SuiteScope {
     pub evaluators: Option<SharedEvaluators>,
     /// Grades where neither the case nor the suite names an evaluator.
     pub default_judge: Arc<[EvaluatorEntry]>,
+    /// The files that the suite names by `files`.
+    pub files: Option<SharedDigest>,
     pub workspace: Option<Arc<WorkspaceSpec>>,
 }
 
@@ -43,6 +46,8 @@ pub(in crate::load) struct CaseFilter {
     pub only: Option<BTreeSet<EvalId>>,
     /// Whether the eval file itself was changed, so that all of its cases were.
     pub is_touched: bool,
+    /// Where cases are sent to other machines: the folder that all files they depend on must be below.
+    pub portable_root: Option<PathBuf>,
 }
 
 impl CaseFilter {
@@ -55,13 +60,19 @@ impl CaseFilter {
     }
 
     /// Whether only cases that depend on changed files are wanted.
-    pub(super) fn is_watching(&self) -> bool {
+    fn is_watching(&self) -> bool {
         self.selection.changed.is_some()
+    }
+
+    /// Whether it matters which files a case depends on, before it is run.
+    pub(super) fn needs_files(&self) -> bool {
+        self.is_watching() || self.portable_root.is_some()
     }
 
     /// An empty fingerprint, which notices dependencies on changed files.
     pub(super) fn new_digest(&self) -> CaseDigest {
-        CaseDigest::watching(self.selection.changed.clone())
+        let digest = CaseDigest::watching(self.selection.changed.clone());
+        if self.portable_root.is_some() { digest.keeping_paths() } else { digest }
     }
 
     /// Whether a case with this fingerprint is wanted, by the files it depends on.
@@ -110,5 +121,16 @@ impl CaseScope {
     pub(super) fn share_evaluators(&mut self, list: Option<&Node<'_>>, notes: &mut Notes) {
         let Some(list) = list else { return };
         self.given.evaluators = self.builder.shared(list, self.filter.new_digest(), notes);
+    }
+
+    /// Finds the files that the suite names.
+    pub(super) fn share_files(&mut self, patterns: Option<&Node<'_>>, notes: &mut Notes) {
+        let Some(node) = patterns else { return };
+        let mut fingerprint = self.filter.new_digest();
+        let mut build = self.builder.context(&mut fingerprint);
+        if let Err(problem) = named_files::depend_on(node, &mut build) {
+            notes.error("files::missing", Some(node.span), problem).help(named_files::HELP);
+        }
+        self.given.files = Some(fingerprint.shared());
     }
 }

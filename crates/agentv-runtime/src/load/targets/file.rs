@@ -6,6 +6,7 @@ use crate::config::{
     suggestion, variable_reference,
 };
 use crate::load::discover::paths::{TARGETS_FILES, targets_in};
+use crate::load::labels::{self, Labels};
 use crate::load::suite::{v2_notes, workspace};
 use crate::load::syntax::{read_text, yaml};
 use crate::load::{Loader, Report};
@@ -35,6 +36,8 @@ pub struct TargetSpec {
     /// The model as it is in the file, for people.
     pub model: Option<String>,
     pub provider_batching: bool,
+    /// What a worker must have to get its cases.
+    pub labels: Labels,
     /// Where its answers are worked out.
     pub workspace: Option<WorkspaceSpec>,
     /// What it is, if that is known.
@@ -237,6 +240,7 @@ fn target(
     let workers = workers(&mut fields);
     let provider_batching = fields.take("provider_batching").unwrap_or(false);
     let cache = fields.take("cache");
+    let labels = labels::read(&mut fields);
     let workspace = fields.node("workspace");
     let common_is_wrong = fields.failed();
     let rest = rest(&mut fields, node);
@@ -283,6 +287,7 @@ fn target(
         workers,
         model: MODEL_KEYS.iter().find_map(|key| node.get(key)?.as_text().map(str::to_owned)),
         provider_batching,
+        labels,
         workspace: workspace.flatten(),
         kind,
         cache,

@@ -8,11 +8,32 @@ use crate::run::workspace;
 use crate::run_dir::KeptAnswer;
 use agentv_core::amount::count;
 use agentv_core::{
-    Answered, BatchProvider, CallContext, EvalCase, EvalId, Log, Request, Response, Trial, WorkId,
+    Answered, CallContext, EvalCase, EvalId, Log, ProviderError, Request, Response, Trial, WorkId,
     prompt,
 };
 use std::sync::Arc;
 use std::time::Duration;
+
+/// One call for many cases: one trial of each.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    pub lane: &'a SuiteOnTarget,
+    pub trial: Trial,
+    pub cases: &'a [Arc<EvalCase>],
+    pub requests: &'a [Request],
+}
+
+impl Batch<'_> {
+    /// Asks the target, in this process.
+    pub async fn ask(self, cx: &CallContext) -> Result<Vec<Response>, ProviderError> {
+        let provider = &self.lane.target.provider;
+        let batch = provider.batch().ok_or_else(|| {
+            ProviderError::failed(format!("target `{}` has no batch call", self.lane.target.name))
+        })?;
+        provider.prepare(cx).await?;
+        batch.invoke_batch(self.requests, cx).await
+    }
+}
 
 /// Asks for all cases at once, with a call for each trial. Without a batch call, or if one fails, there are no more
 /// answers and the cases are asked one by one. This holds all cases of the suite in memory, which nothing else does.
@@ -25,14 +46,14 @@ pub(in crate::run) async fn ask(
     if !target.batching {
         return Ok(answers);
     }
-    let Some(batch) = target.provider.batch() else {
+    if target.provider.batch().is_none() {
         shared.log.verbose(|| {
             format!("{}: provider_batching is set, but this provider has no batch call; asking case by case", target.label)
         });
         return Ok(answers);
-    };
+    }
     for trial in lane.trials.each() {
-        let Some(more) = once(lane, trial, batch, shared).await? else { break };
+        let Some(more) = once(lane, trial, shared).await? else { break };
         answers.extend(more);
     }
     Ok(answers)
@@ -42,7 +63,6 @@ pub(in crate::run) async fn ask(
 async fn once(
     lane: &SuiteOnTarget,
     trial: Trial,
-    batch: &dyn BatchProvider,
     shared: &Shared,
 ) -> Result<Option<Answers>, SourceError> {
     let Shared { settings, cancel, log, .. } = shared;
@@ -59,10 +79,8 @@ async fn once(
         target: target.name.clone(),
         trial: trial.number(),
     }));
-    let asking = async {
-        target.provider.prepare(&call).await?;
-        batch.invoke_batch(&requests, &call).await
-    };
+    let batch = Batch { lane, trial, cases: &cases, requests: &requests };
+    let asking = shared.executor.ask_batch(batch, &call);
     // The limit is per case; a batch may take as long as its cases one after the other.
     let calls = u32::try_from(requests.len()).unwrap_or(u32::MAX).max(1);
     let limit = settings.agent_timeout.map(|limit| limit.saturating_mul(calls));

@@ -6,6 +6,7 @@ mod kept;
 mod live;
 mod recorded;
 
+pub use batch::Batch;
 pub(super) use batch::ask as ask_batch;
 pub use live::LiveTarget;
 
