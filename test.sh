@@ -2,7 +2,7 @@
 # Installs what the tests need, if it is missing, and runs every test. From any directory, on a fresh machine with rustup:
 #   ./test.sh
 #   ./test.sh --long   also what takes minutes more: 50 runs that are killed and resumed and 100 000 cases three times each,
-#                      with CI=true always; and simulated comparisons
+#                      with CI=true always; simulated comparisons; and workers, servers and networks that fail
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -31,6 +31,7 @@ install_debian_packages() {
     has npm || missing+=(npm)
     has unshare || missing+=(util-linux)
     has xmllint || missing+=(libxml2-utils)
+    has nats-server || missing+=(nats-server)
     has chromium || has google-chrome || missing+=(chromium)
     [[ -e /etc/ssl/certs/ca-certificates.crt ]] || missing+=(ca-certificates)
     if ((${#missing[@]} == 0)); then
@@ -173,9 +174,10 @@ if $long; then
     run "crashes (cargo xtask crash)" cargo xtask crash
     run "trials (cargo xtask trials)" cargo xtask trials
 fi
-# A quarter of an hour of simulations: only where they are asked for by name.
+# A quarter of an hour of simulations, and machines that fail: only where they are asked for by name.
 if [[ "${1:-}" == --long ]]; then
     run "statistics (cargo xtask stats)" cargo xtask stats
+    run "clusters (cargo xtask cluster)" cargo xtask cluster
 fi
 
 printf '\nall good\n'

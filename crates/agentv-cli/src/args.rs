@@ -1,5 +1,6 @@
 //! The command line as clap types; no logic.
 
+use crate::cluster_args::{ClusterCommand, WorkerArgs};
 use crate::deferred::Deferred;
 pub(crate) use crate::results_args::{
     CompareArgs, CompareFormat, Compat, GradeArgs, MergeArgs, PlanArgs, ReportArgs, VerifyArgs,
@@ -61,6 +62,11 @@ pub(crate) enum Command {
     Report(Deferred<ReportArgs>),
     /// Check that a run folder was not changed after the run
     Verify(Deferred<VerifyArgs>),
+    /// Run cases of `agentv eval --cluster` on this machine
+    Worker(Deferred<WorkerArgs>),
+    /// Show and control a cluster of workers, or try one on this machine
+    #[command(subcommand, after_help = "Examples:\n  agentv cluster up\n  agentv cluster status")]
+    Cluster(ClusterCommand),
     /// Merge the results of shards into one file
     Merge(Deferred<MergeArgs>),
     /// Show or clear the answers that `--cache` stored

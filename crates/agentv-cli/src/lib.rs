@@ -3,6 +3,7 @@
 mod args;
 mod browser;
 mod clean;
+mod cluster_args;
 mod commands;
 mod completion;
 mod deferred;
@@ -12,6 +13,7 @@ pub mod fuzzing;
 mod report;
 mod results_args;
 mod run_args;
+mod server;
 mod settings;
 mod setup_args;
 mod terminal;
@@ -59,6 +61,8 @@ fn run_command(command: Command, words: &[OsString], environment: &Environment) 
         Command::Plan(Deferred(args)) => commands::plan::run(&args, environment),
         Command::Report(Deferred(args)) => commands::report::run(&args, environment),
         Command::Verify(Deferred(args)) => commands::verify::run(&args, environment),
+        Command::Worker(Deferred(args)) => commands::worker::run(&args, environment),
+        Command::Cluster(command) => commands::cluster::run(&command, environment),
         Command::Merge(Deferred(args)) => commands::merge::run(&args, environment),
         Command::Import(Deferred(args)) => commands::import::run(&args, environment),
         Command::Convert(Deferred(args)) => commands::convert::run(&args, environment),

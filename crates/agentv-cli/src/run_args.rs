@@ -64,6 +64,9 @@ pub(crate) struct EvalArgs {
     /// Cases to run in parallel, 1 to 1024 [default: `workers` of the target, else 1]
     #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), help_heading = RUNNING)]
     pub workers: Option<u16>,
+    /// Let the workers of a cluster run the cases: NATS server, as `nats://HOST:4222`
+    #[arg(long, value_name = "URL", conflicts_with_all = ["watch", "record", "replay"], help_heading = RUNNING)]
+    pub cluster: Option<String>,
     /// Trials of each case on each target, 1 to 1000 [default: `execution.trials` of the suite, else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = RUNNING)]
     pub trials: Option<u32>,

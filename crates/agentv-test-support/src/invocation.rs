@@ -108,6 +108,24 @@ impl Running {
         assert!(sent.unwrap().success(), "the signal {name} cannot be sent");
     }
 
+    /// The same for a program that may have ended.
+    pub fn signal_if_alive(&self, name: &str) {
+        #[expect(clippy::disallowed_methods, reason = "tests run programs from outside")]
+        let mut kill = Command::new("sh");
+        kill.args(["-c", &format!("kill -{name} {} 2>/dev/null", self.child.id())]).status().ok();
+    }
+
+    /// Waits for the next line on stderr.
+    #[track_caller]
+    pub fn read_error_line(&mut self) -> String {
+        let mut line = String::new();
+        // A buffer of one byte takes nothing that belongs to those who read next.
+        let mut stderr = BufReader::with_capacity(1, self.child.stderr.take().unwrap());
+        stderr.read_line(&mut line).unwrap();
+        self.child.stderr = Some(stderr.into_inner());
+        line
+    }
+
     /// Waits for the next line on stdout.
     #[track_caller]
     pub fn read_line(&mut self) -> String {

@@ -9,7 +9,12 @@ const CRATES: &[(&str, &[&str], &[&str])] = &[
     ("agentv-wire", &[], &[]),
     ("agentv-core", &["agentv-wire"], &[]),
     ("agentv-runtime", &["agentv-core", "agentv-wire"], &["agentv-test-support"]),
-    ("agentv-cli", &["agentv-runtime", "agentv-core", "agentv-wire"], &["agentv-test-support"]),
+    ("agentv-cluster", &["agentv-runtime", "agentv-core", "agentv-wire"], &[]),
+    (
+        "agentv-cli",
+        &["agentv-cluster", "agentv-runtime", "agentv-core", "agentv-wire"],
+        &["agentv-test-support"],
+    ),
     ("agentv-test-support", &["agentv-wire"], &[]),
     ("agentv-fuzz", &["agentv-cli", "agentv-runtime", "agentv-core", "agentv-wire"], &[]),
     (

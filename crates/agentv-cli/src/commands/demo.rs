@@ -61,6 +61,7 @@ fn order(dir: &Path, there: &Environment) -> RunOrder {
         found: None,
         showing: Showing::of(ReportFormat::Text, false, there),
         reports,
+        cluster: None,
     }
 }
 

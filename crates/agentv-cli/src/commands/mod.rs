@@ -1,6 +1,7 @@
 //! What the program can do; a file each.
 
 pub(crate) mod cache;
+pub(crate) mod cluster;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod demo;
@@ -19,6 +20,7 @@ pub(crate) mod runs;
 pub(crate) mod schema;
 pub(crate) mod validate;
 pub(crate) mod verify;
+pub(crate) mod worker;
 
 use crate::terminal;
 use agentv_runtime::interrupts::Interrupts;

@@ -4,10 +4,11 @@ use super::{Environment, last_failed};
 use crate::args::{Compat, EvalArgs, GradeArgs, KeepArgs, ReportFormat, TermsArgs};
 use crate::report::Wanted;
 use crate::run_args::{CaseArgs, ResultsArgs};
+use agentv_cluster::ClusterAccess;
 use agentv_core::TargetName;
 use agentv_runtime::load::{DiscoverError, FoundSuites, eval_files, suites_below};
 use agentv_runtime::session::{Order, Refused, ResumeOrder, asked_targets, last_run, resumable};
-use agentv_wire::{CaseSelection, DryRunDelay, RunInfo, RunSpec};
+use agentv_wire::{CaseSelection, ClusterSpec, DryRunDelay, RunInfo, RunSpec};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub(crate) struct RunOrder {
     pub showing: Showing,
     /// What is written besides, when the run is over.
     pub reports: Vec<Wanted>,
+    /// The cluster that runs the cases, if one does.
+    pub cluster: Option<ClusterAccess>,
 }
 
 /// How a run is shown.
@@ -67,7 +70,8 @@ impl RunOrder {
         };
         let retry_errors = args.retry_errors;
         let resumed = |info: RunInfo| ResumeOrder { run: info.run, retry_errors };
-        let (spec, found, resume) = match run {
+        let address = args.cluster.take();
+        let (mut spec, found, resume) = match run {
             None if args.last_failed => {
                 let mut suites = Vec::new();
                 if !args.paths.is_empty() {
@@ -99,8 +103,16 @@ impl RunOrder {
             }
         };
         let reports = check_reports(&spec.reports, environment)?;
-        let order = Order { spec, command: command(words), resume };
-        Ok(Self { order, found, showing, reports })
+        let cluster = cluster(address.as_deref(), &mut spec, environment)?;
+        let mut command = command(words);
+        if let (Some(address), Some(cluster)) = (&address, &cluster) {
+            // A login in the address is not written down.
+            for word in &mut command {
+                *word = word.replace(address.as_str(), &cluster.url);
+            }
+        }
+        let order = Order { spec, command, resume };
+        Ok(Self { order, found, showing, reports, cluster })
     }
 
     /// What `agentv grade` is to do: `answers` are the results of another run, whose `info` is there if it has a folder.
@@ -145,13 +157,29 @@ impl RunOrder {
         set_terms(&args.terms, &mut spec);
         let reports = check_reports(&spec.reports, environment)?;
         let order = Order { spec, command: command(words), resume: None };
-        Ok(Self { order, found: None, showing, reports })
+        Ok(Self { order, found: None, showing, reports, cluster: None })
     }
 }
 
 /// The command line after the program's name.
 fn command(words: &[OsString]) -> Vec<String> {
     words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// The cluster of a run: as the command line says, else as the run was started.
+fn cluster(
+    address: Option<&str>,
+    spec: &mut RunSpec,
+    environment: &Environment,
+) -> Result<Option<ClusterAccess>, Refused> {
+    let earlier = spec.cluster.take();
+    let Some(address) = address.map(str::to_owned).or_else(|| Some(earlier?.url)) else {
+        return Ok(None);
+    };
+    let access = ClusterAccess::read(&address, &environment.env)
+        .map_err(|error| Refused::usage(error.to_string(), error.help()))?;
+    spec.cluster = Some(ClusterSpec { url: access.url.clone(), prefix: access.prefix.clone() });
+    Ok(Some(access))
 }
 
 fn is_path(text: &str, environment: &Environment) -> bool {

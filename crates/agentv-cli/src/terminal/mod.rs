@@ -3,6 +3,7 @@
 mod ask;
 mod case_line;
 mod causes;
+mod cluster;
 mod comparison;
 mod counts;
 mod diagnostics;
@@ -31,6 +32,7 @@ mod trials;
 mod verification;
 
 pub(crate) use ask::{Asker, NoAnswer};
+pub(crate) use cluster::show_cluster;
 pub(crate) use comparison::{ShownCases, show_comparisons, show_comparisons_2x};
 #[cfg(feature = "fuzzing")]
 pub(crate) use diagnostics::render_note;

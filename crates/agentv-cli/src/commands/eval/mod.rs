@@ -1,5 +1,6 @@
 //! `agentv eval`: flags become a session, and its events become lines.
 
+mod cluster;
 mod next;
 mod reports;
 mod show;
@@ -8,10 +9,12 @@ mod watch;
 use crate::args::EvalArgs;
 use crate::settings::{Environment, RunOrder, Showing};
 use crate::terminal::{self, Screen, Step, show_notes};
+use agentv_runtime::run::Executor;
 use agentv_runtime::session::{Opened, Refused, Session, Summary};
 use agentv_wire::Exit;
 use show::Finish;
 use std::ffi::OsString;
+use std::sync::Arc;
 
 /// What is special about how a run is shown.
 #[derive(Debug, Default)]
@@ -83,18 +86,34 @@ async fn attempt(
     environment: &Environment,
     presentation: &Presentation,
 ) -> Result<Exit, Refused> {
-    let RunOrder { order, found, showing, reports } = order;
+    let RunOrder { order, found, showing, reports, cluster } = order;
     let mut screen = show::screen(showing, environment);
     if let Some(found) = &found {
         terminal::found(found, environment, &mut screen);
     }
+    // Before anything is written: a run that no cluster takes is no run.
+    let link = match &cluster {
+        Some(access) => Some(cluster::connect(access).await?),
+        None => None,
+    };
     let opened = Session::open(order, &environment.session).await?;
     announce(&opened, showing, environment, &mut screen);
     let warnings = opened.report.noticed();
-    let session = opened.session;
+    let is_resumed = opened.resumed.is_some();
+    let mut session = opened.session;
     let spec = session.spec().clone();
     let observer = show::reporter(&session, showing, environment);
+    let mut coordinator = None;
+    if let Some(link) = link {
+        let wants_updates = observer.wants_phases();
+        let opened = cluster::coordinate(link, &session, (is_resumed, wants_updates), environment);
+        let opened = coordinator.insert(Box::pin(opened).await?);
+        session = session.with_executor(Arc::clone(opened) as Arc<dyn Executor>);
+    }
     let summary = session.run(observer).await;
+    if let Some(coordinator) = coordinator {
+        coordinator.close().await;
+    }
     let next = show::next_steps(&summary, &spec, showing, presentation, environment);
     let finish = Finish { summary: &summary, showing, warnings, next, reports: reports.len() };
     show::sum_up(&finish, environment, &mut screen);
