@@ -1,4 +1,4 @@
-//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | crash | fuzz | stats | trials | pictures | prices`.
+//! The project's own tools: `cargo xtask gen | man | tidy | dist | bench | cluster | crash | fuzz | stats | trials | pictures | prices`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -7,6 +7,7 @@
 )]
 
 mod bench;
+mod cluster;
 mod crash;
 mod dist;
 mod fuzz;
@@ -37,6 +38,9 @@ usage: cargo xtask <command>
       --binary PATH     measure this program instead
       --only FIGURE     one figure, or a few that belong together
       --dir PATH        where its files are
+      --write           also write docs/benchmarks.md
+  cluster [options] run on workers while workers, servers and networks fail; and measure how quick that is
+      --only PART       failures, rates or speed
       --write           also write docs/benchmarks.md
   crash [options]   kill runs with -9 at random moments, resume them, and check what they promise
       --rounds N        how many runs (50)
@@ -81,6 +85,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["tidy", options @ ..] => tidy::run(options),
         ["dist", options @ ..] => dist::run(options),
         ["bench", options @ ..] => bench::run(options),
+        ["cluster", options @ ..] => cluster::run(options),
         ["crash", options @ ..] => crash::run(options),
         ["fuzz", options @ ..] => fuzz::run(options),
         ["pictures"] => pictures::write(),

@@ -9,7 +9,7 @@ mod inputs;
 mod measure;
 mod report;
 
-pub(crate) use report::{CRASH, FUZZING, STATISTICS, with_section};
+pub(crate) use report::{CLUSTER, CRASH, FUZZING, STATISTICS, with_section};
 
 use crate::dist;
 use crate::repository::{command, metadata, root, succeed};

@@ -157,8 +157,9 @@ pub(crate) fn with_section(page: &str, heading: &str, section: &str) -> String {
 pub(crate) const CRASH: &str = "\n## Runs that are killed\n";
 pub(crate) const STATISTICS: &str = "\n## Statistics\n";
 pub(crate) const FUZZING: &str = "\n## Fuzzing\n";
+pub(crate) const CLUSTER: &str = "\n## Cluster\n";
 const BROWSER: &str = "\n## The HTML report\n";
-const ADDED: [&str; 4] = [CRASH, STATISTICS, FUZZING, BROWSER];
+const ADDED: [&str; 5] = [CRASH, CLUSTER, STATISTICS, FUZZING, BROWSER];
 
 #[cfg(test)]
 mod tests {
