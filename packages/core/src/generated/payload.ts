@@ -187,7 +187,7 @@ export interface TraceEvent {
    */
   text?: string | null;
   /**
-   * Whatever else is known.
+   * More facts, copied to the record.
    */
   metadata?: {
     [k: string]: unknown;
