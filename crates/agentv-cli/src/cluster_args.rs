@@ -3,9 +3,6 @@
 use crate::args::ReportFormat;
 use std::path::PathBuf;
 
-/// The variable with the address of the cluster.
-pub(crate) const ADDRESS_VARIABLE: &str = "AGENTV_CLUSTER";
-
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A worker runs cases of `agentv eval --cluster URL` with its own targets file, keys and
@@ -109,6 +106,8 @@ Examples:
         dir: PathBuf,
     },
     /// Print a new random key for `AGENTV_CLUSTER_KEY`
-    #[command(after_help = "Examples:\n  export AGENTV_CLUSTER_KEY=$(agentv cluster key)")]
+    #[command(
+        after_help = "Examples:\n  agentv cluster key > cluster.key\n  export AGENTV_CLUSTER_KEY=$(cat cluster.key)"
+    )]
     Key,
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use url::Url;
 
 /// The variable that holds the key.
-pub const KEY_VARIABLE: &str = "AGENTV_CLUSTER_KEY";
+pub const KEY_VARIABLE: &str = agentv_wire::env::CLUSTER_KEY;
 /// What all names on the server begin with, unless said otherwise.
 pub const DEFAULT_PREFIX: &str = "agentv";
 
@@ -33,7 +33,7 @@ pub struct ClusterAccess {
 /// Who we are to the server.
 #[derive(Clone)]
 pub(crate) enum Login {
-    Nobody,
+    None,
     Password {
         user: String,
         password: String,
@@ -126,7 +126,7 @@ pub fn without_login(url: &str) -> Result<String, AccessError> {
 
 /// Addresses without their logins, and the first login.
 fn split_login(urls: &str) -> Result<(String, Login), AccessError> {
-    let (mut plain, mut login) = (Vec::new(), Login::Nobody);
+    let (mut plain, mut login) = (Vec::new(), Login::None);
     for text in urls.split(',').map(str::trim) {
         let full = if text.contains("://") { text.to_owned() } else { format!("nats://{text}") };
         // What is wrong may hold a password.
@@ -138,7 +138,7 @@ fn split_login(urls: &str) -> Result<(String, Login), AccessError> {
         let decoded = |text: &str| {
             percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
         };
-        if !url.username().is_empty() && matches!(login, Login::Nobody) {
+        if !url.username().is_empty() && matches!(login, Login::None) {
             let user = decoded(url.username());
             login = match url.password() {
                 Some(password) => Login::Password { user, password: decoded(password) },

@@ -11,7 +11,6 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 /// The largest file that is sent.
@@ -20,8 +19,8 @@ const LARGEST: usize = 1 << 30;
 /// Sends the files of a run.
 #[derive(Debug, Default)]
 pub(crate) struct FileSender {
-    /// What the server has, as far as is known. A lock and not a message: it is held for a look-up.
-    sent: Mutex<HashSet<String>>,
+    /// What the server has, as far as is known. A lock that is held while a file is sent, so that it is sent once.
+    sent: tokio::sync::Mutex<HashSet<String>>,
 }
 
 impl FileSender {
@@ -32,7 +31,8 @@ impl FileSender {
         link: &ClusterLink,
     ) -> Result<(), ClusterError> {
         for SentFile { sha256: expected, path } in files {
-            if self.sent.lock().unwrap_or_else(PoisonError::into_inner).contains(expected) {
+            let mut sent = self.sent.lock().await;
+            if sent.contains(expected) {
                 continue;
             }
             let failed = |reason: String| ClusterError::Failed {
@@ -47,7 +47,7 @@ impl FileSender {
                 let put = link.files.put(expected.as_str(), &mut bytes.as_slice()).await;
                 put.map_err(|error| failed(error.to_string()))?;
             }
-            self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(expected.clone());
+            sent.insert(expected.clone());
         }
         Ok(())
     }

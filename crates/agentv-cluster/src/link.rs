@@ -74,7 +74,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const AGREED_WITHIN: Duration = Duration::from_secs(20);
 /// How long it may take for anything else before we ask again.
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
-/// What nobody has asked for in this time is forgotten: jobs and results of runs that were given up, and files.
+/// What is not used for this long is removed: jobs and results of runs that were given up, and files.
 const KEPT_FOR: Duration = Duration::from_hours(7 * 24);
 /// In this time the server notices a message that is sent twice.
 const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
@@ -132,6 +132,8 @@ impl ClusterLink {
         let notices = stream::Config {
             retention: RetentionPolicy::Limits,
             max_messages_per_subject: 1,
+            // The notice that shows the key must not go.
+            max_age: Duration::ZERO,
             ..stream("notices", names.notices())
         };
         let notices = context.get_or_create_stream(notices).await;
@@ -398,7 +400,7 @@ async fn connect(
         .ping_interval(Duration::from_secs(5))
         .subscription_capacity(1 << 16);
     options = match &access.login {
-        Login::Nobody => options,
+        Login::None => options,
         Login::Password { user, password } => {
             options.user_and_password(user.clone(), password.clone())
         }

@@ -15,6 +15,9 @@ pub const CALL_ID: &str = "AGENTV_CALL_ID";
 /// Set for commands of `cli` targets and for the setup of workspaces: the directory of the eval file. A command that runs in
 /// a workspace finds its own files by it.
 pub const EVAL_DIR: &str = "AGENTV_EVAL_DIR";
+/// The address of a cluster, and the key that its members share.
+pub const CLUSTER: &str = "AGENTV_CLUSTER";
+pub const CLUSTER_KEY: &str = "AGENTV_CLUSTER_KEY";
 /// Set for commands of `cli` targets: which trial of its case this is, from 0.
 pub const TRIAL: &str = "AGENTV_TRIAL";
 /// Set for code judges with a proxy: where it listens, and what lets them in. Both generations of names.
@@ -69,6 +72,14 @@ pub const DOCUMENTED: &[(&str, &str)] = &[
     (
         CLAUDE_CODE_STREAM_LOGS,
         "Read. `false`, `0` or `off`: no stream logs of Claude Code. Also `AGENTV_CODEX_STREAM_LOGS`.",
+    ),
+    (
+        CLUSTER,
+        "Read by `worker` and `cluster`: the address of the cluster, where `--cluster` does not name one.",
+    ),
+    (
+        CLUSTER_KEY,
+        "Read with a cluster: the key that its members share. No child gets it. Logins: [cluster](../guide/cluster.md#settings).",
     ),
     (
         GITHUB_ACTIONS,

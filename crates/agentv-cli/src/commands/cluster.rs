@@ -1,12 +1,13 @@
 //! `agentv cluster`: how a cluster is, and a server to try one. And the connection of everything that uses one.
 
 use crate::args::ReportFormat;
-use crate::cluster_args::{ADDRESS_VARIABLE, AddressArgs, ClusterCommand};
+use crate::cluster_args::{AddressArgs, ClusterCommand};
 use crate::server;
 use crate::settings::Environment;
 use crate::terminal::{self, show_cluster};
 use agentv_cluster::{ClusterAccess, ClusterError, ClusterLink, KEY_VARIABLE};
 use agentv_runtime::session::Refused;
+use agentv_wire::env::CLUSTER as ADDRESS_VARIABLE;
 use agentv_wire::{Exit, number};
 use std::path::Path;
 
@@ -104,6 +105,9 @@ pub(super) fn refuse_cluster(error: &ClusterError) -> Exit {
 
 fn help(error: &ClusterError) -> Option<&'static str> {
     match error {
+        ClusterError::Unreachable { reason, .. } if reason.contains("authorization") => Some(
+            "set `AGENTV_CLUSTER_USER` and `AGENTV_CLUSTER_PASSWORD`, or another login of the server",
+        ),
         ClusterError::Unreachable { .. } => {
             Some("start the server, or try one here with `agentv cluster up`")
         }

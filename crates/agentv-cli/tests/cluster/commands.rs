@@ -69,7 +69,11 @@ fn a_drained_worker_finishes_and_takes_no_more() {
     let first = cluster.worker_in("worker", "first", &["-j", "1"]);
     let running = cluster.eval(&["suite.yaml"]).start();
     meeting.next();
-    cluster.agentv(&["cluster", "drain", "nobody"]).run().code(2).stderr_has("no worker `nobody`");
+    cluster
+        .agentv(&["cluster", "drain", "missing"])
+        .run()
+        .code(2)
+        .stderr_has("no worker `missing`");
     cluster
         .agentv(&["cluster", "drain", "first"])
         .run()

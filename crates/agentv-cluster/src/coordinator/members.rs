@@ -2,7 +2,6 @@
 
 use super::services::Services;
 use crate::link::{ClusterLink, next_message};
-use crate::names::queue_of;
 use crate::protocol::{Control, Report, VERSION, WorkerReport};
 use agentv_core::Log;
 use agentv_runtime::load::Labels;
@@ -162,6 +161,9 @@ impl Members {
             .collect();
         for name in &gone {
             state.workers.remove(name);
+            if let Some(log) = log.get() {
+                log.warn(format!("worker `{name}` is gone; its cases are given to others"));
+            }
         }
         self.resize(&mut state);
         for needs in &self.needs {
@@ -190,8 +192,7 @@ fn unmet(needs: &Labels) -> String {
     }
     let labels = needs.iter().map(String::as_str).collect::<Vec<_>>().join(",");
     format!(
-        "no worker has the labels `{}`, so these cases wait; start one with `agentv worker --cluster URL --labels {labels}`",
-        queue_of(needs)
+        "no worker has the labels `{labels}`, so these cases wait; start one with `agentv worker --cluster URL --labels {labels}`"
     )
 }
 

@@ -10,14 +10,12 @@ use crate::names::queue_of;
 use crate::protocol::{Control, Done, JobOrder, Report, RunNotice, RunReport, Update, VERSION};
 use agentv_core::call::Waiting;
 use agentv_core::{CallContext, Log, ProviderError, Request, Response, TargetName, WorkId, prompt};
-use agentv_runtime::cache::AnswerStore;
 use agentv_runtime::hash::sha256;
 use agentv_runtime::load::Labels;
 use agentv_runtime::run::{
     AnswerSource, Batch, EventSink, Executed, Executor, Job, SuiteOnTarget, Work, broken,
 };
 use agentv_runtime::session::{Environment, JobWriter, SentFile, Session};
-use agentv_runtime::targets::SharedLimits;
 use agentv_wire::RunSpec;
 use async_trait::async_trait;
 use inbox::{Inbox, Message};
@@ -522,5 +520,3 @@ fn notice(run: &str, spec: &RunSpec, environment: &Environment, wants_updates: b
 fn new_id(run: &str) -> String {
     format!("{run}.{:016x}", getrandom::u64().unwrap_or_default())
 }
-
-pub(crate) type RunShared = (Arc<dyn SharedLimits>, Option<Arc<dyn AnswerStore>>);

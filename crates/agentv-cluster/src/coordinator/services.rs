@@ -2,15 +2,16 @@
 //! hands these out itself instead of keeping them on the server: one round trip for each call, no retries between workers,
 //! and the same code as in a run without a cluster.
 
-use super::RunShared;
 use super::inbox::Inbox;
 use super::members::Members;
 use crate::link::{ClusterLink, next_message};
 use crate::protocol::{Control, SentRate, Service, ServiceCall, ServiceReply};
 use agentv_core::TargetName;
-use agentv_runtime::cache::AnswerKey;
+use agentv_runtime::cache::{AnswerKey, AnswerStore};
 use agentv_runtime::providers::RateLimits;
-use agentv_runtime::targets::{CallSpend, JudgeLimit, JudgeTurn, SettledCall, TargetRate};
+use agentv_runtime::targets::{
+    CallSpend, JudgeLimit, JudgeTurn, SettledCall, SharedLimits, TargetRate,
+};
 use agentv_wire::RunSpend;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -18,6 +19,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+
+/// The budget and the rates of the run, and the answers that are known.
+type RunShared = (Arc<dyn SharedLimits>, Option<Arc<dyn AnswerStore>>);
 
 /// Answers the questions of workers.
 #[derive(Debug)]

@@ -24,7 +24,7 @@ pub(super) struct RunServices {
     link: ClusterLink,
     subject: String,
     worker: String,
-    /// Messages whose answers nobody waits for; unbounded, as who sends one must not wait.
+    /// Messages that need no answer; unbounded, as who sends one must not wait.
     notes: mpsc::UnboundedSender<Note>,
     /// Those that the coordinator has not got yet, by their ids. A lock and not a message: it is held for look-ups.
     open_notes: Arc<Mutex<BTreeMap<String, ServiceCall>>>,

@@ -29,22 +29,39 @@ pub(super) fn written(
         files.iter().map(std::path::PathBuf::as_path).filter(is_sent).collect();
     sent.sort();
     sent.dedup();
-    if let Some(outside) = sent.iter().find(|path| !path.starts_with(root)) {
+    let refused = sent.iter().find_map(|path| Some((path, refusal(path, root)?)));
+    if let Some((path, reason)) = refused {
         let message = format!(
-            "case `{}` needs `{}`, which is outside of `{}` and cannot be sent to a worker",
+            "case `{}` needs `{}`, which {reason} and cannot be sent to a worker",
             id.unwrap_or("?"),
-            outside.display(),
-            root.display()
+            path.display()
         );
         notes
-            .error("cluster::outside", Some(node.span), message)
+            .error("cluster::file", Some(node.span), message)
             .costs(crate::config::Cost::Case)
-            .help("move the file into the repository, or run without `--cluster`");
+            .help("name another file in the repository, or run without `--cluster`");
         return None;
     }
     let Value::Object(case) = node.to_value() else { return Some(None) };
     let files = sent.into_iter().map(Path::to_owned).collect();
     Some(Some(Arc::new(WrittenCase { case, files })))
+}
+
+/// Files of this name hold secrets.
+const SECRETS: &str = ".env";
+/// As much as a file of a case may have.
+const LARGEST: u64 = 64 << 20;
+
+/// Why a file cannot be sent, if so.
+fn refusal(path: &Path, root: &Path) -> Option<String> {
+    if !path.starts_with(root) {
+        return Some(format!("is outside of `{}`", root.display()));
+    }
+    if path.file_name().is_some_and(|name| name == SECRETS) {
+        return Some("holds secrets".to_owned());
+    }
+    let about = std::fs::metadata(path).ok()?;
+    (about.is_file() && about.len() > LARGEST).then(|| "has more than 64 MiB".to_owned())
 }
 
 /// Whether this is an installed program, which workers have themselves.
