@@ -356,7 +356,7 @@ impl Session {
 
     /// The budget and the rates of the run, for work that is done elsewhere.
     pub fn shared_limits(&self) -> Arc<dyn SharedLimits> {
-        Arc::new(LocalLimits::new(Arc::clone(&self.services.spending)))
+        Arc::new(LocalLimits::for_machines(Arc::clone(&self.services.spending)))
     }
 
     /// Where answers are kept from run to run.

@@ -2,7 +2,7 @@
 
 use super::Spending;
 use super::gate::{Gate, Pass};
-use super::rate::Bucket;
+use super::rate::{Bucket, Burst};
 use super::shared::{LocalLimits, SharedLimits, TargetRate};
 use crate::load::TargetSpec;
 use crate::providers::{CallPolicy, Health, RateLimits};
@@ -174,11 +174,11 @@ impl Limits {
 }
 
 impl Rate {
-    pub(super) fn new(RateLimits { rpm, tpm }: RateLimits) -> Self {
+    pub(super) fn new(RateLimits { rpm, tpm }: RateLimits, burst: Burst) -> Self {
         let now = Instant::now();
         let buckets = Buckets {
-            requests: rpm.map(|limit| Bucket::new(limit, now)),
-            tokens: tpm.map(|limit| Bucket::new(limit, now)),
+            requests: rpm.map(|limit| Bucket::new(limit, burst, now)),
+            tokens: tpm.map(|limit| Bucket::new(limit, burst, now)),
         };
         Self {
             turn: tokio::sync::Mutex::default(),

@@ -4,9 +4,24 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// So much of a minute's worth may be used at once after a pause. A whole minute's would double the rate of the first
-/// minute, which servers refuse.
-const BURST: f64 = 1.0 / 6.0;
+/// How much of a minute's worth may be used at once after a pause.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum Burst {
+    /// Ten seconds' worth. A whole minute's would double the rate of the first minute, which servers refuse.
+    #[default]
+    Usual,
+    /// Half a second's worth: where many machines call, a burst of all of them is larger than one may expect.
+    Small,
+}
+
+impl Burst {
+    fn of_minute(self) -> f64 {
+        match self {
+            Self::Usual => 1.0 / 6.0,
+            Self::Small => 1.0 / 120.0,
+        }
+    }
+}
 
 /// May go below empty: a call larger than the bucket goes out as soon as there is anything in it, and those after it pay.
 #[derive(Debug)]
@@ -18,9 +33,9 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub(super) fn new(per_minute: NonZeroU32, now: Instant) -> Self {
+    pub(super) fn new(per_minute: NonZeroU32, burst: Burst, now: Instant) -> Self {
         let per_minute = f64::from(per_minute.get());
-        let capacity = (per_minute * BURST).max(1.0);
+        let capacity = (per_minute * burst.of_minute()).max(1.0);
         Self { per_second: per_minute / 60.0, capacity, level: capacity, filled: now }
     }
 
@@ -55,7 +70,20 @@ mod tests {
 
     fn bucket(per_minute: u32) -> (Bucket, Instant) {
         let now = Instant::now();
-        (Bucket::new(NonZeroU32::new(per_minute).unwrap(), now), now)
+        (Bucket::new(NonZeroU32::new(per_minute).unwrap(), Burst::Usual, now), now)
+    }
+
+    #[test]
+    fn a_small_burst_keeps_the_rate_of_every_ten_seconds() {
+        let start = Instant::now();
+        let mut bucket = Bucket::new(NonZeroU32::new(600).unwrap(), Burst::Small, start);
+        let (mut now, mut calls) = (start, 0);
+        while now < start + Duration::from_secs(10) {
+            bucket.take(1.0);
+            calls += 1;
+            now += bucket.wait(now);
+        }
+        assert!((100..=105).contains(&calls), "{calls}");
     }
 
     /// Takes so much when it can, and says how long that took to come.

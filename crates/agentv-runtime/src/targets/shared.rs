@@ -1,6 +1,7 @@
 //! Limits that hold for a whole run, wherever its work is done: its budget, and the rates of its targets.
 
 use super::limits::Rate;
+use super::rate::Burst;
 use super::spending::{CallSpend, Overrun, SettledCall, Spending};
 use crate::providers::RateLimits;
 use agentv_core::TargetName;
@@ -79,7 +80,7 @@ pub struct TargetRate {
     pub limits: RateLimits,
 }
 
-/// The limits of a run whose work is all done in this process.
+/// The limits of a run, kept in this process.
 #[derive(Debug, Default)]
 pub struct LocalLimits {
     spending: Arc<Spending>,
@@ -87,6 +88,7 @@ pub struct LocalLimits {
     rates: Mutex<HashMap<(PathBuf, TargetName), Arc<Rate>>>,
     /// The calls of graders that each judge takes at once; locked as briefly.
     judges: Mutex<HashMap<(PathBuf, TargetName), Arc<Semaphore>>>,
+    burst: Burst,
 }
 
 impl LocalLimits {
@@ -94,10 +96,15 @@ impl LocalLimits {
         Self { spending, ..Self::default() }
     }
 
+    /// The same for a run whose work is done by many machines.
+    pub fn for_machines(spending: Arc<Spending>) -> Self {
+        Self { spending, burst: Burst::Small, ..Self::default() }
+    }
+
     fn rate(&self, rate: &TargetRate) -> Arc<Rate> {
         let mut rates = self.rates.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (rate.file.clone(), rate.target.clone());
-        Arc::clone(rates.entry(key).or_insert_with(|| Arc::new(Rate::new(rate.limits))))
+        Arc::clone(rates.entry(key).or_insert_with(|| Arc::new(Rate::new(rate.limits, self.burst))))
     }
 }
 
