@@ -177,7 +177,8 @@ fi
 # A quarter of an hour of simulations, and machines that fail: only where they are asked for by name.
 if [[ "${1:-}" == --long ]]; then
     run "statistics (cargo xtask stats)" cargo xtask stats
-    run "clusters (cargo xtask cluster)" cargo xtask cluster
+    run "clusters that fail (cargo xtask cluster)" cargo xtask cluster --only failures
+    run "rates of clusters (cargo xtask cluster)" cargo xtask cluster --only rates
 fi
 
 printf '\nall good\n'

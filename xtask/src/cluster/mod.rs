@@ -8,7 +8,7 @@ mod speed;
 
 use crate::bench::{CLUSTER, with_section};
 use crate::repository::{self, metadata, root, succeed};
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use jiff::Zoned;
 use std::fmt::Write as _;
 use std::fs;
@@ -29,7 +29,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     }
     let target = metadata()?.target_directory;
     let wants = |name: &str| only.is_none_or(|only| only == name);
-    let mut seen = Seen::new();
+    let (mut seen, mut all_hold) = (Seen::new(), true);
     if wants("failures") {
         repository::build()?;
         let binary = target.join("debug/agentv");
@@ -47,9 +47,15 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
         succeed(build.args(["build", "--quiet", "--release"]).args(packages))?;
         let mut build = repository::command("cargo");
         succeed(build.args(["build", "--quiet", "--release", "--package", "agentv-cli"]))?;
-        tell(speed::run(&target.join("release"))?, &mut seen);
+        let (lines, is_quick) = speed::run(&target.join("release"))?;
+        tell(lines, &mut seen);
+        all_hold &= is_quick;
     }
-    if write { write_section(&seen) } else { Ok(()) }
+    if write {
+        write_section(&seen)?;
+    }
+    ensure!(all_hold, "a run on workers is less than half as quick as a bare loop");
+    Ok(())
 }
 
 fn tell(lines: Seen, seen: &mut Seen) {

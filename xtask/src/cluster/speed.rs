@@ -20,7 +20,8 @@ const ROUNDS: usize = 3;
 const JOB_BYTES: usize = 900;
 const MOCK: &str = "{name: default, provider: mock, response: ok then}";
 
-pub(super) fn run(release: &Path) -> Result<Seen> {
+/// The figures, and whether all of them are as they should be.
+pub(super) fn run(release: &Path) -> Result<(Seen, bool)> {
     let binary = release.join("agentv");
     let (mut ratios, mut rates, mut bare_rates, mut overheads) = (vec![], vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
@@ -34,11 +35,10 @@ pub(super) fn run(release: &Path) -> Result<Seen> {
         overheads.push((elsewhere.as_secs_f64() - here.as_secs_f64()) * 1e6 / CASES as f64);
     }
     let ratio = median(&mut ratios);
-    ensure!(ratio >= 0.5, "{ratio:.2} of a bare loop, less than half");
     let (_, few) = on_cluster(&binary, CASES)?;
     let (_, many) = on_cluster(&binary, MANY)?;
     ensure!(many < few + few / 4, "{many} KiB for {MANY} cases, {few} KiB for {CASES}");
-    Ok(vec![
+    let lines = vec![
         format!(
             "{CASES} mock cases on two workers with {SLOTS} slots: {:.0} per second, {ratio:.2} of a bare loop that publishes, pulls and acknowledges messages of {JOB_BYTES} bytes ({:.0} per second; at least half is wanted), medians of {ROUNDS} runs",
             median(&mut rates),
@@ -50,7 +50,8 @@ pub(super) fn run(release: &Path) -> Result<Seen> {
             few as f64 / 1024.0,
             many as f64 / 1024.0
         ),
-    ])
+    ];
+    Ok((lines, ratio >= 0.5))
 }
 
 fn median(numbers: &mut [f64]) -> f64 {
