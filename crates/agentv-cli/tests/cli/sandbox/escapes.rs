@@ -141,7 +141,7 @@ fn a_judge_opens_no_sockets() {
             assert_eq!(result["details"][attempt], 1, "{attempt}: {result}");
         }
     }
-    // A pair of streams reaches nobody else; interpreters talk to their children by it.
+    // A pair of streams reaches no other process; interpreters talk to their children by it.
     let pair = judged(&cx, &tried("socket.socketpair()"), &json!({"network": "none"}));
     assert_eq!(pair["score"], 1, "{pair}");
 }
